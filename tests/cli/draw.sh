@@ -166,6 +166,27 @@ if [ -n "$browser" ]; then
             pass "in a browser, ${words%%:*}: ${words#*:}" ||
             fail "in a browser, ${words%%:*}: ${words#*:}"
     done
+    # pixels STEP SCHEME COLOUR: of a picture of the page; 0 is dark, 1 light.
+    pixels() {
+        [ -f "$work/$1-$2.png" ] || "$browser" --headless --no-sandbox \
+            --disable-gpu --blink-settings=preferredColorScheme="$2" \
+            --window-size=800,600 --screenshot="$work/$1-$2.png" \
+            --user-data-dir="$work/browser" "file://$work/page.html#step=$1" \
+            >/dev/null 2>&1 </dev/null
+        python3 "$tree/tests/tools/colours.py" "$work/$1-$2.png" \
+            >"$work/colours" 2>&1
+        sed -n "s/^$3 //p" "$work/colours" | grep . || echo 0
+    }
+    # At step 0 nothing is in flight but in the legend; at step 60 much is.
+    before=$(pixels 0 1 f2bd55)
+    after=$(pixels 60 1 f2bd55)
+    [ "$before" -lt 1000 ] && [ "$after" -gt 20000 ] &&
+        pass "a picture of the page" ||
+        fail "a picture of the page" "$before and $after pixels are in flight"
+    after=$(pixels 60 0 b8862b)
+    [ "$after" -gt 20000 ] && [ "$(pixels 60 0 16181c)" -gt 100000 ] &&
+        [ "$(pixels 60 0 ffffff)" -lt 1000 ] && pass "a picture in the dark" ||
+        fail "a picture in the dark" "$after pixels are in flight"
 else
     skip "a page in a browser: there is no chromium"
 fi
