@@ -172,7 +172,28 @@ static groat_status follow(flattener *f, const char *path,
     return status;
 }
 
-/* Copies the text between the includes unchanged. */
+/* Copies the text before a comment, and puts a blank or the comment's line ends
+ * in its place: compilers read less, and its words are in no key. */
+static void copy_to_comment(groat__str *out, const char *text,
+                            const groat__reads *comment)
+{
+    const char *end = comment->begin;
+    size_t lines = 0;
+    bool last; /* on its line */
+
+    for (const char *at = comment->begin; at < comment->end; at++)
+        lines += *at == '\n';
+    last = lines > 0 || *comment->end == '\n' || *comment->end == '\0';
+    while (last && end > text && end[-1] == ' ')
+        end--;
+    groat__str_addn(out, text, (size_t)(end - text));
+    for (; lines > 0; lines--)
+        groat__str_add(out, "\n");
+    if (!last)
+        groat__str_add(out, " ");
+}
+
+/* Copies the text between the includes and comments unchanged. */
 static groat_status flatten_text(flattener *f, const char *path,
                                  const char *text)
 {
@@ -190,7 +211,10 @@ static groat_status flatten_text(flattener *f, const char *path,
                 "%s line %d: %s", path, reads.line, reads.why);
             continue;
         }
-        groat__str_addn(&f->out, text, (size_t)(reads.begin - text));
+        if (what == GROAT__READ_COMMENT)
+            copy_to_comment(&f->out, text, &reads);
+        else
+            groat__str_addn(&f->out, text, (size_t)(reads.begin - text));
         text = reads.end;
         if (what == GROAT__READ_INCLUDE) {
             status = follow(f, path, &reads);

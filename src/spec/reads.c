@@ -264,6 +264,7 @@ static groat__read read_directive(groat__reads *r, const char *behind)
     const char *plain;
 
     r->fresh = false;
+    r->directive = true;
     if (at == NULL)
         return refuse(r, "a comment does not end");
     go_to(r, read_word(at, word));
@@ -459,6 +460,7 @@ static void begin_line(groat__reads *r, const char *at)
     r->at = at;
     r->line_begin = at;
     r->fresh = true;
+    r->directive = false;
     r->pragma = false;
 }
 
@@ -483,8 +485,13 @@ static groat__read step(groat__reads *r)
 
         if (end == NULL)
             return refuse(r, "a comment does not end");
+        r->begin = r->at;
+        r->end = end;
         go_to(r, end);
-        return GROAT__READ_END;
+        return r->directive &&
+                       memchr(r->begin, '\n', (size_t)(end - r->begin)) != NULL
+                   ? GROAT__READ_END
+                   : GROAT__READ_COMMENT;
     }
     r->fresh = false;
     if (c == '"')

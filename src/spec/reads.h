@@ -12,6 +12,8 @@ typedef enum groat__read {
     GROAT__READ_END,
     GROAT__READ_INCLUDE, /* #include "name" on a line of its own     */
     GROAT__READ_ONCE,    /* #pragma once on a line of its own        */
+    GROAT__READ_COMMENT, /* one outside of the two above, and not over
+                          * several lines of another directive       */
     GROAT__READ_REFUSED  /* other text that may read a file; see why */
 } groat__read;
 
@@ -19,12 +21,13 @@ typedef enum groat__read {
 typedef struct groat__reads {
     const char *at;
     int line;          /* of at, then of the result; from 1 */
-    const char *begin; /* the line of the result, */
+    const char *begin; /* the line of the result, or the comment */
     const char *end;   /* and its end: its newline, or the text's end */
     const char *name;  /* of an include, borrowed from the text */
     size_t name_len;
     const char *why; /* of a refusal, to follow "line N: " */
     bool fresh;      /* only blanks and comments on this line so far */
+    bool directive;  /* the line is one */
     bool pragma;     /* the line has a #pragma or _Pragma */
     const char *line_begin;
     groat__str joined; /* the value of adjacent string literals */
@@ -32,8 +35,9 @@ typedef struct groat__reads {
 
 /* text must outlive the walk.  End the walk with groat__reads_end(). */
 void groat__reads_begin(groat__reads *reads, const char *text);
-/* Finds the next place where a compiler would read a file, by C's translation
- * phases: line splices, then comments, then directives.  Also refuses texts
+/* Finds the next place where a compiler would read a file, or the next comment,
+ * by C's translation phases: line splices, then comments, then directives.  No
+ * comment stands before an include on its line.  Also refuses texts
  * that compilers parse differently (trigraphs, a carriage return or blanks that
  * may end a line), raw strings, and string literals that make the assembler
  * read a file.  It does not see an assembler directive that C macros put
