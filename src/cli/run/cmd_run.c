@@ -32,8 +32,8 @@ static void print_wrong(const groat__comparison *sum)
 
 static void print_error(const groat__comparison *sum)
 {
-    (void)printf("  error     %.3g of the expected output's norm",
-                 groat__compare_norm(sum));
+    (void)printf("  error     %.3g of the expected norm of %s", sum->norm,
+                 sum->norm_of->name);
     if (sum->has_ulps)
         (void)printf(", %" PRIu64 " ulp at most", sum->ulps);
     (void)fputc('\n', stdout);
@@ -45,7 +45,9 @@ static void print_verdict(const groat__trial *trial, const groat_error *error)
         (void)printf("  verified  NO: %s\n", error->text);
     else if (trial->verdict == GROAT__UNKNOWN)
         (void)printf("  verified  %s: %s\n",
-                     trial->launch_us > 0 ? "no rule broken" : "not run",
+                     trial->launch_us <= 0 ? "not run"
+                     : error->status       ? "not compared"
+                                           : "no rule broken",
                      error->status   ? error->text
                      : trial->driver ? "nothing says what the output should "
                                        "be: neither a reference.c nor a file"
@@ -56,7 +58,7 @@ static void print_verdict(const groat__trial *trial, const groat_error *error)
     else
         (void)printf("  verified  yes, all %" PRIu64 " bytes\n",
                      trial->sum.bytes);
-    if (trial->sum.has_norm)
+    if (trial->sum.norm_of)
         print_error(&trial->sum);
 }
 

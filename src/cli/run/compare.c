@@ -103,12 +103,24 @@ static void compare_elements(groat__comparison *sum, const groat_buffer *buffer,
     }
 }
 
+/* Keeps the worst: an output of small numbers must not hide behind others. */
+static void note_norm(groat__comparison *sum, const groat_buffer *buffer,
+                      double norm)
+{
+    if (sum->norm_of && !isnan(norm) && !(norm > sum->norm))
+        return;
+    sum->norm = norm;
+    sum->norm_of = buffer;
+}
+
+/* Sums squares: a long double holds the square of any double. */
 static void add_norm(groat__comparison *sum, const groat_buffer *buffer,
                      const unsigned char *want, const unsigned char *got)
 {
     size_t width = (size_t)buffer->element->bytes;
+    long double error = 0;
+    long double size = 0;
 
-    sum->has_norm = true;
     sum->has_ulps = sum->has_ulps || buffer->tolerance == GROAT_TOLERANCE_ULP;
     for (size_t at = 0; at < buffer->bytes; at += width) {
         long double expected = groat__element_load(buffer->element, want + at);
@@ -120,11 +132,16 @@ static void add_norm(groat__comparison *sum, const groat_buffer *buffer,
 
             sum->ulps = ulps > sum->ulps ? ulps : sum->ulps;
         }
-        if (memcmp(want + at, got + at, width) != 0)
-            sum->norm_error += (found - expected) * (found - expected);
+        if (memcmp(want + at, got + at, width) != 0 &&
+            !(isnan((double)expected) && isnan((double)found)))
+            error += (found - expected) * (found - expected);
         if (isfinite((double)expected))
-            sum->norm_want += expected * expected;
+            size += expected * expected;
     }
+    note_norm(sum, buffer,
+              size > 0                            ? (double)sqrtl(error / size)
+              : error > 0 || isnan((double)error) ? (double)error * INFINITY
+                                                  : 0);
 }
 
 void groat__compare(groat__comparison *sum, const groat_buffer *buffer,
@@ -139,13 +156,6 @@ void groat__compare(groat__comparison *sum, const groat_buffer *buffer,
         compare_elements(sum, buffer, want, got);
     else
         compare_bytes(sum, buffer, want, got);
-}
-
-double groat__compare_norm(const groat__comparison *sum)
-{
-    return sum->norm_want > 0 ? (double)sqrtl(sum->norm_error / sum->norm_want)
-           : sum->norm_error > 0 ? INFINITY
-                                 : 0;
 }
 
 void groat__compare_place(const groat_buffer *buffer, uint64_t offset,

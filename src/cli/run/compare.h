@@ -18,9 +18,8 @@ typedef struct groat__comparison {
     unsigned first_got;
     char first_want[GROAT__ELEMENT_TEXT]; /* the element of that byte, if    */
     char first_have[GROAT__ELEMENT_TEXT]; /* the buffer has an element type  */
-    long double norm_error; /* sums of squares over all float elements; long */
-    long double norm_want;  /* double holds the square of any double         */
-    bool has_norm;
+    double norm; /* ||got - want|| / ||want|| of the worst buffer of floats */
+    const groat_buffer *norm_of; /* that buffer, or NULL                    */
     uint64_t ulps; /* largest error of outputs with a tolerance in ulps */
     bool has_ulps;
 } groat__comparison;
@@ -29,9 +28,6 @@ typedef struct groat__comparison {
  * allowed is not NULL, as floats that may differ by allowed[i]. */
 void groat__compare(groat__comparison *sum, const groat_buffer *buffer,
                     const float *allowed, const void *want, const void *got);
-
-/* Returns ||got - want|| / ||want|| over all float elements. */
-double groat__compare_norm(const groat__comparison *sum);
 
 /* Writes "y[3, 1020]", or "image[17]" for a buffer of bytes. */
 void groat__compare_place(const groat_buffer *buffer, uint64_t offset,

@@ -118,8 +118,8 @@ static void launch_json(groat__json *json, const groat__trial *trial)
         mismatch_json(json, &trial->sum);
     else
         groat__json_null(json, "first_mismatch");
-    if (trial->sum.has_norm)
-        groat__json_real(json, "norm", groat__compare_norm(&trial->sum));
+    if (trial->sum.norm_of)
+        groat__json_real(json, "norm", trial->sum.norm);
     else
         groat__json_null(json, "norm");
     if (trial->sum.has_ulps)
