@@ -432,6 +432,9 @@ reference "does not compile" "void reference(const struct run *run) { x; }" \
 says "the compiler's words" "reference.c:3"
 reference "crashes" "void reference(const struct run *run) { abort(); }" \
     "reference.c crashed: Aborted"
+reference "reads past a buffer" "static volatile float last;
+void reference(const struct run *r) { last = r->y[r->rows]; }" \
+    "behind each buffer lies a page"
 reference "hangs" "void reference(const struct run *run) { for (;;) ; }" \
     "ran for 1 s"
 reference "exits" "void reference(const struct run *run) { exit(3); }" \
@@ -440,6 +443,7 @@ printf '#include "run.h"\nvoid reference(const struct run *r) { (void)r; }\n' \
     >bad/reference.c
 expect "a reference that writes nothing" 1 run ./bad $on
 answers "its output is no number" "expected nan"
+answers "nor is its error" "error     nan of the expected norm of y"
 
 # Bytes that neither side wrote differ; leftover processes are killed.
 cat >bad/run.def <<'END'

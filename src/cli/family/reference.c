@@ -3,8 +3,8 @@
  * reference.c compiles and runs reference.c of a family's folder.  The program
  * is its own process: it may crash or hang without harm.  Besides reference.c
  * it consists of a generated run.h and a main() that maps one file with all
- * buffers.  Floats of 32 bits and fewer become `float`, so that a reference
- * needs no conversions.
+ * buffers, each of which ends at a page that cannot be touched.  Floats of 32
+ * bits and fewer become `float`, so that a reference needs no conversions.
  * Invariant: outputs hold NaN (integers: another pattern than the kernel's
  * poison) before the reference runs, so that unwritten elements are noticed.
  */
@@ -27,7 +27,11 @@
 
 enum { UNWRITTEN = 0x5A };
 
-enum { ALIGNMENT = 64, LOG_BYTES_MAX = 1 << 16, COMPILE_SECONDS = 60 };
+enum {
+    GUARD = 65536 /* the largest page */,
+    LOG_BYTES_MAX = 1 << 16,
+    COMPILE_SECONDS = 60
+};
 
 /* ---- the program's text ---------------------------------------------------
  */
@@ -129,16 +133,30 @@ static size_t bytes_in_file(const groat_buffer *buffer)
                    : buffer->element->bytes == 8 ? 8
                                                  : 4;
 
-    return (count * width + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return count * width;
+}
+
+/* Where a buffer ends, and its guard begins. */
+static size_t end_in_file(const groat_plan *plan, size_t index)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i <= index; i++)
+        at += (bytes_in_file(&plan->buffers[i]) + GUARD - 1) / GUARD * GUARD +
+              (i > 0 ? GUARD : 0);
+    return at;
 }
 
 static size_t place_in_file(const groat_plan *plan, size_t index)
 {
-    size_t at = 0;
+    return end_in_file(plan, index) - bytes_in_file(&plan->buffers[index]);
+}
 
-    for (size_t i = 0; i < index; i++)
-        at += bytes_in_file(&plan->buffers[i]);
-    return at;
+static size_t size_of_file(const groat_plan *plan)
+{
+    return (plan->buffer_count > 0 ? end_in_file(plan, plan->buffer_count - 1)
+                                   : 0) +
+           GUARD;
 }
 
 static void add_main(const groat_plan *plan, groat__str *out)
@@ -154,7 +172,7 @@ static void add_main(const groat_plan *plan, groat__str *out)
                     "    char *data = mmap(0, %zu, PROT_READ | PROT_WRITE, "
                     "MAP_SHARED, file, 0);\n"
                     "    struct run run = {\n",
-                    place_in_file(plan, plan->buffer_count) + ALIGNMENT);
+                    size_of_file(plan));
     for (const groat_driver_arg *at = plan->driver->args; at->name; at++) {
         int64_t value = plan->values[arg++];
 
@@ -172,9 +190,14 @@ static void add_main(const groat_plan *plan, groat__str *out)
     groat__str_addf(out,
                     "        .grid = {%u, %u, %u},\n    };\n\n"
                     "    if (late || file < 0 || data == MAP_FAILED)\n"
-                    "        return 99;\n"
-                    "    reference(&run);\n    return 0;\n}\n",
+                    "        return 99;\n",
                     plan->grid[0], plan->grid[1], plan->grid[2]);
+    for (size_t i = 0; i < plan->buffer_count; i++)
+        groat__str_addf(out,
+                        "    if (mprotect(data + %zu, %d, PROT_NONE))\n"
+                        "        return 99;\n",
+                        end_in_file(plan, i), GUARD);
+    groat__str_add(out, "    reference(&run);\n    return 0;\n}\n");
 }
 
 /* ---- compiling ------------------------------------------------------------
@@ -347,8 +370,12 @@ static groat_status start(const groat__reference *r, const char *file,
                              "another limit",
                              r->source.data, r->seconds);
     else if (status == GROAT_OK && code > 128)
-        status = groat__fail(error, GROAT_INVALID, "%s crashed: %s",
-                             r->source.data, strsignal(code - 128));
+        status = groat__fail(error, GROAT_INVALID, "%s crashed: %s%s",
+                             r->source.data, strsignal(code - 128),
+                             code - 128 == SIGSEGV
+                                 ? "; behind each buffer lies a page that "
+                                   "cannot be touched"
+                                 : "");
     else if (status == GROAT_OK && code != 0)
         status = groat__fail(error, GROAT_INVALID, "%s exited with %d",
                              r->source.data, code);
@@ -366,7 +393,7 @@ static groat_status run(groat__reference *r, const groat_plan *plan,
                         const void *const *inputs, int file, const char *path,
                         groat_error *error)
 {
-    size_t bytes = place_in_file(plan, plan->buffer_count) + ALIGNMENT;
+    size_t bytes = size_of_file(plan);
     void *map = MAP_FAILED;
 
     if (posix_fallocate(file, 0, (off_t)bytes) == 0)
