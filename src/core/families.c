@@ -381,6 +381,13 @@ static void say_unknown(const groat__families *families, const char *name,
     groat__str all = {0};
     groat__near near;
 
+    if (memchr(name, '/', len) != NULL) {
+        groat__fail(error, GROAT_INVALID,
+                    "family '%.*s' is unknown: a name has no '/'; where "
+                    "groat's commands take a folder, it has a params.def",
+                    (int)(len < 200 ? len : 200), name);
+        return;
+    }
     groat__near_start(&near, name, len);
     for (size_t i = 0; i < families->count; i++)
         groat__near_try(&near, families->at[i].name,

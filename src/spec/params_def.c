@@ -691,7 +691,10 @@ static groat_status read_head(reader *r)
         status = read_once(r, &r->family->summary, take_quoted(r));
     if (status == GROAT_OK &&
         (strcmp(r->family->name, r->name) != 0 || !is_name(r->family->name)))
-        status = bad(r, "the family's name is not its folder's, or no name");
+        status = bad(r,
+                     "the family's name, '%.48s', is not its folder's, '%s', "
+                     "or not lower-case letters, digits and '_'",
+                     r->family->name, r->name);
     return status;
 }
 
@@ -817,6 +820,7 @@ groat_status groat__params_def_read(groat_family *family, const char *name,
     reader r = {
         .family = family, .name = name, .at = "", .field = "", .error = error};
     groat_status status = add_arch_slots(family, error);
+    const char *missing;
 
     if (status == GROAT_OK)
         status = read_lines(&r, text);
@@ -825,11 +829,14 @@ groat_status groat__params_def_read(groat_family *family, const char *name,
     free_presets(&r);
     if (status != GROAT_OK)
         return status;
-    if (family->name == NULL || family->entry == NULL ||
-        !family->has_launch[GROAT__BLOCK_X] || !family->has_launch[GROAT__ARGS])
+    missing = family->name == NULL                  ? "family"
+              : family->entry == NULL               ? "entry"
+              : !family->has_launch[GROAT__BLOCK_X] ? "launch block_x"
+              : !family->has_launch[GROAT__ARGS]    ? "launch args"
+                                                    : NULL;
+    if (missing != NULL)
         return groat__fail(error, GROAT_INVALID,
-                           "%s/params.def: lines 'family', 'entry', 'launch "
-                           "block_x' and 'launch args' must be there",
-                           name);
+                           "%s/params.def: there is no line '%s'", name,
+                           missing);
     return check_entry(&r);
 }

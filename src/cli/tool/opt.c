@@ -70,7 +70,9 @@ static int unknown_option(groat__cli *cli, const char *name)
     const groat__command *command = cli->command;
     const groat_driver *driver;
     char spelled[GROAT__NAME_ROOM];
+    char hints[256] = "";
     groat__near near;
+    int len = 0;
 
     groat__near_start(&near, name, strlen(name));
     for (const groat__option *at = command->options; at->name; at++)
@@ -80,14 +82,15 @@ static int unknown_option(groat__cli *cli, const char *name)
             groat__near_try(&near, arg->name, strlen(arg->name));
     if (near.found) {
         groat__opt_spell(near.found, spelled);
-        return groat__cli_refuse(
-            cli, GROAT_INVALID,
-            "%s has no option --%.64s; did you mean --%s?  See groat help %s",
-            command->name, name, spelled, command->name);
+        len = snprintf(hints, sizeof(hints), "; did you mean --%s?", spelled);
     }
+    if (command->driver_args)
+        (void)snprintf(hints + len, sizeof(hints) - (size_t)len,
+                       "%s family of one's own takes --arg %.64s=VALUE",
+                       len > 0 ? "  A" : "; a", name);
     return groat__cli_refuse(cli, GROAT_INVALID,
-                             "%s has no option --%.64s; see groat help %s",
-                             command->name, name, command->name);
+                             "%s has no option --%.64s%s; see groat help %s",
+                             command->name, name, hints, command->name);
 }
 
 /* Parses decimal or 0x digits and nothing else, but a K, M or G if `units`. */

@@ -391,16 +391,17 @@ START_TEST(test_bad_heads_and_entries)
         int line;
         const char *words;
     } cases[] = {
-        {"family g \"s\"\n" TAIL, 1, "the family's name is not its folder's"},
+        {"family g \"s\"\n" TAIL, 1,
+         "the family's name, 'g', is not its folder's"},
         {"family\n" TAIL, 1, "once"},
         {"family f\n" TAIL, 1, "once"},
         {"family f s\n" TAIL, 1, "once"},
         {"family f \"s\" t\n" TAIL, 1, "the end of the line expected"},
-        {"", 0, "'family', 'entry', 'launch block_x' and 'launch args'"},
-        {TAIL, 0, "must be there"},
-        {HEAD "launch block_x = 1\nlaunch args = 0\n", 0, "must be there"},
-        {HEAD "launch args = 0\nentry f\n", 0, "must be there"},
-        {HEAD "launch block_x = 1\nentry f\n", 0, "must be there"},
+        {"", 0, "there is no line 'family'"},
+        {TAIL, 0, "no line 'family'"},
+        {HEAD "launch block_x = 1\nlaunch args = 0\n", 0, "no line 'entry'"},
+        {HEAD "launch args = 0\nentry f\n", 0, "no line 'launch block_x'"},
+        {HEAD "launch block_x = 1\nentry f\n", 0, "no line 'launch args'"},
         {HEAD "entry 1f\nlaunch block_x = 1\nlaunch args = 0\n", 2,
          "letters, digits, '_' and {constant} expected, at '1f"},
         {HEAD "entry {i}\nlaunch block_x = 1\nlaunch args = 0\n" INT, 2,
