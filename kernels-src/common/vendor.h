@@ -5,7 +5,8 @@
 // them.  All three vendors' files define the same names in namespace groat:
 //
 //   u8 u32 u64 i64               integers
-//   vec2 vec4 vec8               8, 16 and 32 bytes that move together
+//   vec2 vec4 vec8               8, 16 and 32 bytes that move together: words
+//                                x, y, z, w; vec4s low and high
 //   thread_index                 x coordinate in the block
 //   block_index block_index_y    coordinates in the grid
 //   wave_uniform(x)              x, promised equal in all lanes of the wave
