@@ -62,6 +62,7 @@ static const char *const statements[GROAT__SQLS] = {
  * while many rows are put less, since nobody reads their pages again. */
 #define PAGES_TO_READ  "PRAGMA cache_size = -8192;"
 #define PAGES_TO_WRITE "PRAGMA cache_size = -2048;"
+#define SYNCHRONOUS    "PRAGMA synchronous = NORMAL;"
 
 /* No memory mapping: with it, a file that another process cuts short raises
  * SIGBUS here instead of an error.  secure_delete is on in some distributions
@@ -69,9 +70,7 @@ static const char *const statements[GROAT__SQLS] = {
 static const char settings[] =
     "PRAGMA mmap_size = 0;" PAGES_TO_READ "PRAGMA cell_size_check = ON;"
     "PRAGMA secure_delete = OFF;"
-    "PRAGMA temp_store = MEMORY;"
-    "PRAGMA synchronous = NORMAL;"
-    "PRAGMA wal_autocheckpoint = 512;"
+    "PRAGMA temp_store = MEMORY;" SYNCHRONOUS "PRAGMA wal_autocheckpoint = 512;"
     "PRAGMA journal_size_limit = 4194304;";
 
 /* Begins the transaction of an empty file's schema: on any other, the settings
@@ -343,6 +342,9 @@ static verdict judge_header(const groat__store *store, sqlite3 *db, bool *older,
     if (rc == SQLITE_OK && !empty &&
         (id != GROAT__STORE_ID || version < 1 || version > GROAT__STORE_SCHEMA))
         rc = SQLITE_NOTADB;
+    /* A store without kernels is not worth six waits for the disk. */
+    if (rc == SQLITE_OK && empty)
+        rc = sqlite3_exec(db, "PRAGMA synchronous = OFF", NULL, NULL, NULL);
     if (rc == SQLITE_OK && empty)
         rc = make_schema(db, begin_new);
     *older = !empty && version < GROAT__STORE_SCHEMA;
@@ -397,6 +399,8 @@ static verdict connect_file(groat__store *store, groat_error *error)
         rc = SQLITE_NOTADB;
     else if (!store->read_only)
         rc = switch_to_wal(db, store->busy_ms);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(db, SYNCHRONOUS, NULL, NULL, NULL);
     if (rc == SQLITE_OK && older && !store->read_only)
         rc = make_schema(db, begin_older);
     if (rc == SQLITE_OK)
