@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * stream.c - groat bench stream: measures the bandwidth that kernels reach. The
- * reference is a kernel that only reads, at the best of a few shapes, in the
- * same run: every round times each kernel once.  The sources of the library's
- * families are random, and on a device larger than any cache.  On a cpu target
- * the figures are those of the judge, by the host's clock.
+ * stream.c - groat bench stream: measures the bandwidth that kernels reach.
+ * The reference is a kernel that only reads, at the best of a few shapes, in
+ * the same run: every round times each kernel once.  The sources of the
+ * library's families are random, and on a device larger than any cache.  On a
+ * cpu target the figures are those of the judge, by the host's clock.
  *
  * Owns the buffers of the kernels that it times; drivers fill them.  Outputs
- * are checked where --expect names files; groat run checks all. Invariant: all
- * kernels are loaded and their buffers filled before the first round.
+ * are checked where --expect names files; groat run checks all.
+ * Invariant: all kernels are loaded and their buffers filled before the first
+ * round.
  */
 #include <stdio.h>
 #include <stdlib.h>
