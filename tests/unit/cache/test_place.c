@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_place.c: where a store is kept when its folder is on a network file
- * system.  This program replaces statfs and decides what it reports.
+ * system, and what is known of files when descriptors are short.  This program
+ * replaces statfs and decides what it reports.
  */
 #include "fixture.h"
 
 #include <dlfcn.h>
+#include <sys/resource.h>
 #include <sys/vfs.h>
 
 static fixture fix;
@@ -128,6 +130,44 @@ START_TEST(store_stays_with_a_warning)
 }
 END_TEST
 
+/* A store is no place for a bundle, be descriptor 0 free or not. */
+START_TEST(no_bundle_over_a_store)
+{
+    groat__store *store = fixture_open(&fix, MIB);
+    char other[320];
+    int kept = dup(0);
+
+    (void)snprintf(other, sizeof(other), "%s/other", fix.root);
+    outside_once(other, "PRAGMA application_id = 0x67726f74; "
+                        "CREATE TABLE t (x)");
+    kernel_put(store, 1, 500);
+    (void)close(0);
+    ck_fails(groat__store_export(store, NULL, 0, NULL, other, NULL, &fix.error),
+             GROAT_IO, &fix.error, "is a store");
+    if (kept >= 0)
+        (void)dup2(kept, 0);
+    groat__store_close(store);
+}
+END_TEST
+
+/* Where nobody can look, a file is taken for open. */
+START_TEST(open_files_that_cannot_be_listed)
+{
+    struct rlimit limit;
+    struct rlimit none;
+    struct stat st;
+
+    file_write(local, "", 0);
+    ck_assert_int_eq(stat(local, &st), 0);
+    ck_assert(!groat__place_is_open(st.st_dev, st.st_ino));
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none = (struct rlimit){0, limit.rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    ck_assert(groat__place_is_open(st.st_dev, st.st_ino));
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("place");
@@ -137,6 +177,8 @@ int main(void)
     tcase_add_test(tests, store_leaves_the_network);
     tcase_add_test(tests, store_of_a_local_disk_stays);
     tcase_add_loop_test(tests, store_stays_with_a_warning, 0, 4);
+    tcase_add_test(tests, no_bundle_over_a_store);
+    tcase_add_test(tests, open_files_that_cannot_be_listed);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
