@@ -579,6 +579,8 @@ EXTRA_DIST += \
 	%D%/kernels/lanes/run.def \
 	%D%/kernels/numbers/params.def \
 	%D%/kernels/numbers/run.def \
+	%D%/kernels/matrices/params.def \
+	%D%/kernels/matrices/run.def \
 	%D%/kernels/products/params.def \
 	%D%/kernels/products/run.def \
 	%D%/kernels/cuda/kernels.cu \
@@ -641,6 +643,9 @@ noinst_HEADERS += \
 	%D%/kernels/numbers/args.h \
 	%D%/kernels/numbers/numbers.h \
 	%D%/kernels/numbers/reference.c \
+	%D%/kernels/matrices/args.h \
+	%D%/kernels/matrices/matrices.h \
+	%D%/kernels/matrices/reference.c \
 	%D%/kernels/products/args.h \
 	%D%/kernels/products/products.h \
 	%D%/kernels/products/reference.c \

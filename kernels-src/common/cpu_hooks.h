@@ -10,7 +10,7 @@
 enum { GROAT_CPU_HOOKS_VERSION = 9 };
 
 /* Element types of mfma. */
-enum { GROAT_CPU_BF16, GROAT_CPU_F16, GROAT_CPU_FP8 };
+enum { GROAT_CPU_BF16, GROAT_CPU_F16, GROAT_CPU_FP8, GROAT_CPU_BF8 };
 
 /* The blocks that a tensor copy reaches. */
 enum {

@@ -11,7 +11,8 @@
 //                                and after, lane l has numbers 2 (l % 4) and
 //                                2 (l % 4) + 1 of row l / 4
 //   mma_16x8<number>(acc, a, b)  acc += A * B: 16 x 8 floats, 32 bytes deep: 16
-//                                16-bit numbers or 32 of e4m3 (sm_89 and up)
+//                                16-bit or 32 8-bit numbers (these on sm_89 and
+//                                up)
 //   pack_operand<number>(a, b)   packs two floats as 16-bit numbers, a in the
 //                                low half, rounded to nearest even; a NaN
 //                                stays a NaN, with any payload

@@ -50,8 +50,10 @@ GROAT_DEVICE void mma_16x8(float (&acc)[4], vec4 a, vec2 b)
         GROAT_MMA("m16n8k16", "bf16");
     else if constexpr (type == mma_f16)
         GROAT_MMA("m16n8k16", "f16");
-    else
+    else if constexpr (type == mma_fp8)
         GROAT_MMA("m16n8k32", "e4m3");
+    else
+        GROAT_MMA("m16n8k32", "e5m2");
 }
 
 template <mma_number type> GROAT_DEVICE u32 pack_operand(float low, float high)

@@ -183,9 +183,9 @@ GROAT_DEVICE void wgmma(wgmma_accumulator<n> &acc, u64 desc_a, u64 desc_b,
     static_assert(n > 0 && arch::wgmma != 0, "wgmma: the arch has none");
     static_assert(n == 16 || n == 32 || n == 64 || n == 128 || n == 256,
                   "wgmma: n is 16, 32, 64, 128 or 256");
-    static_assert(number != mma_fp8 ||
+    static_assert(number == mma_bf16 || number == mma_f16 ||
                       (a_major == k_major && b_major == k_major),
-                  "wgmma: operands of fp8 are k-major");
+                  "wgmma: operands of 8 bits are k-major");
     cpu_env->ops->wgmma(cpu_env, number, n, a_major, b_major, desc_a, desc_b,
                         accumulate, acc.v);
 }

@@ -49,7 +49,9 @@
 //   accumulator<m>               (AMD) a lane's m * m / 64 floats of a tile
 //   zero_accumulator<m>()
 //   mfma<number, m, k>           (AMD) acc += A * B, m x m x k, by the wave;
-//                                operands are k * m / 64 numbers per lane
+//                                operands are k * m / 64 numbers per lane:
+//                                mma_bf16, mma_f16, mma_fp8 (e4m3) or mma_bf8
+//                                (e5m2; both fnuz on gfx942)
 //
 // GROAT_PRINT(format, ...) prints as C's printf() does: on the judge to stderr,
 // on NVIDIA through the driver.  On AMD it does nothing.

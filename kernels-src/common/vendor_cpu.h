@@ -362,7 +362,8 @@ GROAT_DEVICE u64 wave_ballot(bool x)
 enum mma_number {
     mma_bf16 = GROAT_CPU_BF16,
     mma_f16 = GROAT_CPU_F16,
-    mma_fp8 = GROAT_CPU_FP8
+    mma_fp8 = GROAT_CPU_FP8,
+    mma_bf8 = GROAT_CPU_BF8
 };
 
 template <int m> struct accumulator {
@@ -383,7 +384,7 @@ template <mma_number type, int m, int k, typename operand>
 GROAT_DEVICE void mfma(accumulator<m> &acc, operand a, operand b)
 {
     static_assert(sizeof(operand) ==
-                      m * k / 64 * (type == mma_fp8 ? 1 : 2),
+                      m * k / 64 * (type == mma_fp8 || type == mma_bf8 ? 1 : 2),
                   "mfma: an operand has k * m / 64 numbers per lane");
     cpu_env->ops->mfma(cpu_env, type, m, k, &a, &b, acc.v);
 }

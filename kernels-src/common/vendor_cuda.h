@@ -358,7 +358,7 @@ template <int = 0> __device__ u32 e4m3_pair(float low, float high);
 template <int = 0> __device__ vec2 transpose_load8(u32 address);
 template <int = 0> __device__ vec2 transpose_load16(u32 address);
 
-enum mma_number { mma_bf16, mma_f16, mma_fp8 };
+enum mma_number { mma_bf16, mma_f16, mma_fp8, mma_bf8 };
 
 template <int m> struct accumulator {
     float v[m * m / 64];

@@ -343,7 +343,7 @@ GROAT_DEVICE u64 wave_ballot(bool x)
     return __builtin_amdgcn_uicmp(static_cast<u32>(x), 0u, 33); // not equal
 }
 
-enum mma_number { mma_bf16, mma_f16, mma_fp8 };
+enum mma_number { mma_bf16, mma_f16, mma_fp8, mma_bf8 };
 
 template <int m> struct accumulator {
     typedef float floats __attribute__((ext_vector_type(m * m / 64)));
@@ -394,6 +394,10 @@ GROAT_MFMA(mma_fp8, 32, 16, vec2, long,
            __builtin_amdgcn_mfma_f32_32x32x16_fp8_fp8(a, b, c, 0, 0, 0))
 GROAT_MFMA(mma_fp8, 16, 32, vec2, long,
            __builtin_amdgcn_mfma_f32_16x16x32_fp8_fp8(a, b, c, 0, 0, 0))
+GROAT_MFMA(mma_bf8, 32, 16, vec2, long,
+           __builtin_amdgcn_mfma_f32_32x32x16_bf8_bf8(a, b, c, 0, 0, 0))
+GROAT_MFMA(mma_bf8, 16, 32, vec2, long,
+           __builtin_amdgcn_mfma_f32_16x16x32_bf8_bf8(a, b, c, 0, 0, 0))
 #endif
 
 #if defined(__gfx950__)
@@ -408,12 +412,18 @@ GROAT_MFMA(mma_f16, 32, 16, vec4, f16x8,
            __builtin_amdgcn_mfma_f32_32x32x16_f16(a, b, c, 0, 0, 0))
 GROAT_MFMA(mma_f16, 16, 32, vec4, f16x8,
            __builtin_amdgcn_mfma_f32_16x16x32_f16(a, b, c, 0, 0, 0))
-// Both operands e4m3 (0), both block scales 2^0 (0x7f).
+// Both operands e4m3 (0) or e5m2 (1), both block scales 2^0 (0x7f).
 GROAT_MFMA(mma_fp8, 32, 64, vec8, i32x8,
            __builtin_amdgcn_mfma_scale_f32_32x32x64_f8f6f4(a, b, c, 0, 0, 0,
                                                            0x7f, 0, 0x7f))
 GROAT_MFMA(mma_fp8, 16, 128, vec8, i32x8,
            __builtin_amdgcn_mfma_scale_f32_16x16x128_f8f6f4(a, b, c, 0, 0, 0,
+                                                            0x7f, 0, 0x7f))
+GROAT_MFMA(mma_bf8, 32, 64, vec8, i32x8,
+           __builtin_amdgcn_mfma_scale_f32_32x32x64_f8f6f4(a, b, c, 1, 1, 0,
+                                                           0x7f, 0, 0x7f))
+GROAT_MFMA(mma_bf8, 16, 128, vec8, i32x8,
+           __builtin_amdgcn_mfma_scale_f32_16x16x128_f8f6f4(a, b, c, 1, 1, 0,
                                                             0x7f, 0, 0x7f))
 #endif
 #undef GROAT_MFMA

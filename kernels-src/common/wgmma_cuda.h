@@ -141,8 +141,11 @@ template <int n> struct wgmma_of;
             else if constexpr (number == mma_f16)                              \
                 GROAT_WGMMA(n, "k16.f32.f16.f16", registers, a, b, add,        \
                             ", " ta ", " tb, __VA_ARGS__);                     \
-            else                                                               \
+            else if constexpr (number == mma_fp8)                              \
                 GROAT_WGMMA(n, "k32.f32.e4m3.e4m3", registers, a, b, add, "",  \
+                            __VA_ARGS__);                                      \
+            else                                                               \
+                GROAT_WGMMA(n, "k32.f32.e5m2.e5m2", registers, a, b, add, "",  \
                             __VA_ARGS__);                                      \
         }                                                                      \
     };
@@ -177,9 +180,9 @@ GROAT_DEVICE void wgmma(wgmma_accumulator<n> &acc, u64 desc_a, u64 desc_b,
                         bool accumulate = true)
 {
     static_assert(n > 0 && arch::wgmma != 0, "wgmma: the arch has none");
-    static_assert(number != mma_fp8 ||
+    static_assert(number == mma_bf16 || number == mma_f16 ||
                       (a_major == k_major && b_major == k_major),
-                  "wgmma: operands of fp8 are k-major");
+                  "wgmma: operands of 8 bits are k-major");
     wgmma_of<n>::template go<number, a_major, b_major>(acc, desc_a, desc_b,
                                                        accumulate);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * number.c reads the numbers that matrix instructions multiply: bf16, f16 and
- * fp8.
+ * number.c reads the numbers that matrix instructions multiply: bf16, f16, and
+ * the 8-bit floats fp8 (e4m3) and bf8 (e5m2).
  *
- * Formulas: OCP 8-bit floating point specification for e4m3, and its FNUZ
- * variant of CDNA3.
+ * Formulas: OCP 8-bit floating point specification, and the FNUZ variants of
+ * CDNA3.
  */
 #include "judge/number.h"
 
@@ -51,6 +51,15 @@ static float from_fp8(uint32_t bits, bool fnuz)
     return small_float(bits, 4, 3, fnuz ? 8 : 7);
 }
 
+static float from_bf8(uint32_t bits, bool fnuz)
+{
+    if (fnuz ? bits == 0x80 : (bits & 0x7f) > 0x7c)
+        return NAN;
+    if (!fnuz && (bits & 0x7f) == 0x7c)
+        return bits & 0x80 ? -INFINITY : INFINITY;
+    return small_float(bits, 5, 2, fnuz ? 16 : 15);
+}
+
 float groat__judge_number(unsigned number, bool fnuz,
                           const unsigned char *operand, unsigned index)
 {
@@ -58,6 +67,8 @@ float groat__judge_number(unsigned number, bool fnuz,
 
     if (number == GROAT_CPU_FP8)
         return from_fp8(operand[index], fnuz);
+    if (number == GROAT_CPU_BF8)
+        return from_bf8(operand[index], fnuz);
     memcpy(&half, operand + 2 * index, sizeof(half));
     return number == GROAT_CPU_F16 ? from_f16(half)
                                    : from_bits((uint32_t)half << 16);

@@ -69,7 +69,7 @@ void groat__judge_matrix_load(struct groat_cpu_env *env, unsigned address,
 static float number_of(const groat__judge *j, unsigned number, bool of_a,
                        size_t row, size_t k)
 {
-    size_t per_word = number == GROAT_CPU_FP8 ? 4 : 2;
+    size_t per_word = 4 / groat__judge_number_bytes(number);
     size_t half = k / (4 * per_word);
     size_t word = of_a ? row / 8 + 2 * half : half;
     const groat__brought *b =
@@ -83,12 +83,12 @@ void groat__judge_mma_16x8(struct groat_cpu_env *env, unsigned number,
                            const void *a, const void *b, float *acc)
 {
     groat__judge *j = groat__judge_enter(env);
-    size_t deep = number == GROAT_CPU_FP8 ? 32 : 16;
+    size_t deep = 32 / groat__judge_number_bytes(number);
     groat__brought *mine;
     size_t lane;
 
-    if (number == GROAT_CPU_FP8)
-        check_arch(j, SM_FP8, "multiplies e4m3 numbers");
+    if (groat__judge_number_bytes(number) == 1)
+        check_arch(j, SM_FP8, "multiplies 8-bit floats");
     else
         check_arch(j, SM_COPIES, "multiplies in registers");
     mine = groat__judge_bring(j, PRODUCT + number);

@@ -173,11 +173,11 @@ static float number_at(const groat__judge *j, unsigned number,
 static void check_mfma(groat__judge *j, unsigned number, unsigned m, unsigned k)
 {
     const groat__arch *arch = j->launch->arch;
-    unsigned size = number == GROAT_CPU_FP8 ? 1 : 2;
+    static const char *const names[] = {"bf16", "f16", "fp8", "bf8"};
+    unsigned size = groat__judge_number_bytes(number);
     unsigned bytes = m * k / 64 * size;
     unsigned widest =
-        (unsigned)(number == GROAT_CPU_FP8 ? arch->mfma_8bit_bytes
-                                           : arch->mfma_16bit_bytes);
+        (unsigned)(size == 1 ? arch->mfma_8bit_bytes : arch->mfma_16bit_bytes);
 
     if ((m == 16 || m == 32) && (bytes == 8 || bytes == widest) &&
         bytes <= widest)
@@ -185,10 +185,7 @@ static void check_mfma(groat__judge *j, unsigned number, unsigned m, unsigned k)
     groat__judge_report(j,
                         "multiplies %s matrices %u x %u x %u; %s has no such "
                         "instruction",
-                        number == GROAT_CPU_FP8   ? "fp8"
-                        : number == GROAT_CPU_F16 ? "f16"
-                                                  : "bf16",
-                        m, m, k, arch->name);
+                        names[number], m, m, k, arch->name);
 }
 
 /* Row of the accumulator that register p of a lane holds; its column is
@@ -210,8 +207,8 @@ void groat__judge_mfma(struct groat_cpu_env *env, unsigned number, unsigned m,
     check_mfma(j, number, m, k);
     per_lane = k * m / 64;
     mine = groat__judge_bring(j, number << 16 | m << 8 | k);
-    memcpy(mine->a, a, (size_t)per_lane * (number == GROAT_CPU_FP8 ? 1 : 2));
-    memcpy(mine->b, b, (size_t)per_lane * (number == GROAT_CPU_FP8 ? 1 : 2));
+    memcpy(mine->a, a, (size_t)per_lane * groat__judge_number_bytes(number));
+    memcpy(mine->b, b, (size_t)per_lane * groat__judge_number_bytes(number));
     groat__judge_meet(j, GROAT__JOINED);
     lane = groat__judge_lane(j);
     for (size_t p = 0; p < (size_t)m * m / 64; p++) {

@@ -197,7 +197,7 @@ static void read_matrix(groat__judge *j, size_t first, const operand *o,
                         unsigned number, uint32_t rows, const char *name,
                         float *out)
 {
-    uint32_t size = number == GROAT_CPU_FP8 ? 1 : 2;
+    uint32_t size = groat__judge_number_bytes(number);
 
     for (uint32_t row = 0; row < rows; row++)
         for (uint32_t k = 0; k < K_BYTES / size; k++) {
@@ -333,9 +333,9 @@ static void check_shape(groat__judge *j, unsigned number, unsigned n,
         groat__judge_report(j,
                             "multiplies %d x %u; n is a multiple of 8 up to %d",
                             ROWS, n, COLUMNS);
-    if (number == GROAT_CPU_FP8 && mn_major)
+    if (groat__judge_number_bytes(number) == 1 && mn_major)
         groat__judge_report(
-            j, "multiplies mn-major fp8; operands of 8 bits are k-major");
+            j, "multiplies mn-major 8-bit floats; these are k-major");
 }
 
 static size_t index_of(const groat__fiber *f, const groat__product *p)
@@ -353,7 +353,7 @@ void groat__judge_wgmma(struct groat_cpu_env *env, unsigned number, unsigned n,
                                     (a_mn_major != 0) << 2 |
                                     (b_mn_major != 0) << 1 | (accumulate != 0),
                                 desc_a, desc_b, 0};
-    uint32_t numbers = number == GROAT_CPU_FP8 ? K_BYTES : K_BYTES / 2;
+    uint32_t numbers = K_BYTES / groat__judge_number_bytes(number);
     groat__fiber *f = groat__judge_fiber(j);
     operand a;
     operand b;

@@ -283,7 +283,7 @@ END_TEST
 static void multiply(operand_form a, operand_form b, unsigned number,
                      unsigned n, unsigned k)
 {
-    static const char *const names[] = {"bf16", "f16", "fp8"};
+    static const char *const names[] = {"bf16", "f16", "fp8", "bf8"};
     char spec[120];
     unsigned wrong;
 
@@ -327,7 +327,7 @@ START_TEST(test_shapes)
     const operand_form plain = {.form = FORM_K, .swizzle = 3};
 
     multiply(plain, plain, (unsigned)_i / 5, ns[_i % 5],
-             _i % 2 == 0 ? 128 : 64 * (_i / 5 == FORM_FP8 ? 2u : 1u));
+             _i % 2 == 0 ? 128 : 128 / number_bytes((unsigned)_i / 5));
 }
 END_TEST
 
@@ -346,6 +346,7 @@ START_TEST(test_nvrtc)
         {"tma_probe:what=pair,policy=last", "cuda:sm_90a"},
         {"tma_probe:what=product,n=256,b_major=mn", "cuda:sm_90a"},
         {"tma_probe:what=product,n=64,number=fp8", "cuda:sm_90a"},
+        {"tma_probe:what=product,n=64,number=bf8", "cuda:sm_90a"},
         {"tma_probe:what=pair", "cuda:sm_100a"},
         {"tma_probe:what=boxes,rank=4,policy=last", "cuda:sm_100a"},
         {"tma_probe:what=duo", "cuda:sm_100a"},
@@ -384,8 +385,8 @@ static Suite *suite(void)
     tcase_add_test(t, test_pair);
     tcase_add_test(t, test_duo);
     tcase_add_loop_test(t, test_layouts, 0, 2 * (int)COUNT(forms));
-    tcase_add_loop_test(t, test_shapes, 0, 15);
-    tcase_add_loop_test(t, test_nvrtc, 0, 10);
+    tcase_add_loop_test(t, test_shapes, 0, 20);
+    tcase_add_loop_test(t, test_nvrtc, 0, 11);
     suite_add_tcase(s, t);
     return s;
 }

@@ -42,11 +42,11 @@ static inline unsigned dense_byte(unsigned row_bytes, unsigned row, unsigned ch,
 /* ---- numbers ---------------------------------------------------------------
  */
 
-enum { FORM_BF16, FORM_F16, FORM_FP8 };
+enum { FORM_BF16, FORM_F16, FORM_FP8, FORM_BF8 };
 
 static inline unsigned number_bytes(unsigned number)
 {
-    return number == FORM_FP8 ? 1 : 2;
+    return number >= FORM_FP8 ? 1 : 2;
 }
 
 /* Encodes small integers in each format. */
@@ -63,6 +63,8 @@ static inline unsigned number_bits(unsigned number, int x)
     switch (number) {
     case FORM_FP8:
         return sign << 7 | (e + 7) << 3 | ((m << 3 >> e) & 7);
+    case FORM_BF8:
+        return sign << 7 | (e + 15) << 2 | ((m << 2 >> e) & 3);
     case FORM_F16:
         return sign << 15 | (e + 15) << 10 | ((m << 10 >> e) & 0x3ff);
     default:

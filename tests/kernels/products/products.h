@@ -14,9 +14,10 @@ using namespace params;
 
 enum { A_BYTES = 16 * 32, B_BYTES = 8 * 32 };
 
-constexpr mma_number chosen = number == number_bf16  ? mma_bf16
-                              : number == number_f16 ? mma_f16
-                                                     : mma_fp8;
+constexpr mma_number chosen = number == number_bf16   ? mma_bf16
+                              : number == number_f16  ? mma_f16
+                              : number == number_e4m3 ? mma_fp8
+                                                      : mma_bf8;
 
 GROAT_DEVICE void copy(u64 from, u32 to, u32 bytes)
 {

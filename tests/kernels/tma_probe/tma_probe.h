@@ -189,6 +189,7 @@ struct probe {
     {
         constexpr mma_number number =
             params::number == params::number_fp8   ? mma_fp8
+            : params::number == params::number_bf8 ? mma_bf8
             : params::number == params::number_f16 ? mma_f16
                                                    : mma_bf16;
         constexpr major a =

@@ -282,13 +282,15 @@ static void put_number(unsigned char *at, unsigned number, int value)
     unsigned bits = 0;
     uint16_t half;
 
-    if (number == GROAT_CPU_FP8) {
-        /* Bias 7, or 8 in the FNUZ form of gfx942. */
-        int bias = work.records == 1 ? 8 : 7;
+    if (number == GROAT_CPU_FP8 || number == GROAT_CPU_BF8) {
+        int mantissa = number == GROAT_CPU_FP8 ? 3 : 2;
+        /* One more in the FNUZ forms of gfx942. */
+        int bias = (number == GROAT_CPU_FP8 ? 7 : 15) + (work.records == 1);
 
         if (magnitude != 0)
-            bits = (unsigned)(exponent + bias) << 3 |
-                   (((unsigned)magnitude << 3 >> exponent) & 7);
+            bits = (unsigned)(exponent + bias) << mantissa |
+                   (((unsigned)magnitude << mantissa >> exponent) &
+                    ((1U << mantissa) - 1));
         *at = (unsigned char)(bits | (magnitude != 0 ? sign << 7 : 0));
         return;
     }
@@ -314,6 +316,8 @@ static const struct {
     {"gfx950", GROAT_CPU_F16, 32, 16},  {"gfx950", GROAT_CPU_F16, 16, 32},
     {"gfx950", GROAT_CPU_FP8, 32, 16},  {"gfx950", GROAT_CPU_FP8, 16, 32},
     {"gfx950", GROAT_CPU_FP8, 32, 64},  {"gfx950", GROAT_CPU_FP8, 16, 128},
+    {"gfx942", GROAT_CPU_BF8, 32, 16},  {"gfx942", GROAT_CPU_BF8, 16, 32},
+    {"gfx950", GROAT_CPU_BF8, 32, 64},  {"gfx950", GROAT_CPU_BF8, 16, 128},
 };
 
 START_TEST(test_mfma)
@@ -323,7 +327,7 @@ START_TEST(test_mfma)
     unsigned m = shapes[_i].m;
     unsigned k = shapes[_i].k;
     unsigned per_lane = k * m / 64;
-    unsigned size = shapes[_i].number == GROAT_CPU_FP8 ? 1 : 2;
+    unsigned size = shapes[_i].number >= GROAT_CPU_FP8 ? 1 : 2;
 
     work.number = shapes[_i].number;
     work.m = m;
@@ -401,6 +405,14 @@ START_TEST(test_numbers)
         {"gfx942", GROAT_CPU_FP8, 0x01, 1.0 / 1024},
         {"gfx942", GROAT_CPU_FP8, 0x7f, 240},
         {"gfx942", GROAT_CPU_FP8, 0x80, NAN},
+        {"gfx950", GROAT_CPU_BF8, 0x01, 1.0 / 65536},
+        {"gfx950", GROAT_CPU_BF8, 0x7b, 57344},
+        {"gfx950", GROAT_CPU_BF8, 0x7c, INFINITY},
+        {"gfx950", GROAT_CPU_BF8, 0xfc, -INFINITY},
+        {"gfx950", GROAT_CPU_BF8, 0x7d, NAN},
+        {"gfx942", GROAT_CPU_BF8, 0x01, 1.0 / 131072},
+        {"gfx942", GROAT_CPU_BF8, 0x7f, 57344},
+        {"gfx942", GROAT_CPU_BF8, 0x80, NAN},
         {"gfx950", GROAT_CPU_F16, 0x0001, 1.0 / 16777216},
         {"gfx950", GROAT_CPU_F16, 0x7bff, 65504},
         {"gfx950", GROAT_CPU_F16, 0x7c00, INFINITY},
@@ -414,7 +426,7 @@ START_TEST(test_numbers)
         memset(&work, 0, sizeof(work));
         work.number = known[i].number;
         work.m = 32;
-        work.k = known[i].number == GROAT_CPU_FP8 ? 16 : 8;
+        work.k = known[i].number >= GROAT_CPU_FP8 ? 16 : 8;
         work.count = 1;
         work.records = strcmp(known[i].arch, "gfx942") == 0;
         memcpy(work.a[0], &known[i].bits, 2);

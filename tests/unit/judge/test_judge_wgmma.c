@@ -560,7 +560,7 @@ START_TEST(test_refusals)
     reset_call();
     call.number = GROAT_CPU_FP8;
     call.a_mn = 1;
-    j_reports(call_once, "multiplies mn-major fp8");
+    j_reports(call_once, "multiplies mn-major 8-bit floats");
     reset_call();
     call.odd = 64;
     j_reports(call_once, "brings other operands to wgmma than thread");

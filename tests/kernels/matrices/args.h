@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+struct matrices_args {
+    unsigned long long a;
+    unsigned long long b;
+    unsigned long long y;
+};
