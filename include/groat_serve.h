@@ -174,9 +174,9 @@ typedef enum groat_metrics_format {
 
 /* Writes every figure of a context as text: those of groat_cache_stat, and
  * histograms of the seconds that lookups (one in 256), reads, checks of
- * checksums, compiles, puts, loads and first launches took.  Takes the store's
- * lock for a moment.  Free *out with groat_free().  Errors: INVALID, IO (the
- * store does not answer), NO_MEMORY. */
+ * checksums, questions to a remote, leases, compiles, puts, loads and first
+ * launches took.  Takes the store's lock for a moment.  Free *out with
+ * groat_free().  Errors: INVALID, IO (the store does not answer), NO_MEMORY. */
 GROAT_API groat_status groat_metrics(groat_context *context,
                                      groat_metrics_format format, char **out,
                                      groat_error *error);
