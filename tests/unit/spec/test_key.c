@@ -427,8 +427,14 @@ static groat__digest default_key(const groat_family *family)
     return key_of(&params, COMPILER);
 }
 
+/* Whether a place in TOY_SOURCE is in its comment, which is its first line. */
+static bool is_comment(const char *text, const char *at)
+{
+    return strncmp(text, "//", 2) == 0 && memchr(text, '\n', at - text) == NULL;
+}
+
 /* Changes each letter and digit of a file in turn.  Either the family no longer
- * loads, or its closure and its keys change. */
+ * loads, or its closure and its keys change, but not by a comment. */
 static size_t ck_every_byte(size_t file, size_t *loads)
 {
     files f = toy_files();
@@ -448,11 +454,13 @@ static size_t ck_every_byte(size_t file, size_t *loads)
         tries++;
         if (groat__family_load("toy", files_read, &f, &family, NULL) ==
             GROAT_OK) {
-            ck_assert_msg(strcmp(family->closure.of[GROAT__HIP],
-                                 toy->closure.of[GROAT__HIP]) != 0,
+            bool comment = is_comment(text, at);
+
+            ck_assert_msg((strcmp(family->closure.of[GROAT__HIP],
+                                  toy->closure.of[GROAT__HIP]) == 0) == comment,
                           "%s at '%s'", f.at[file].path, at);
-            ck_assert_msg(!same(default_key(family), key), "%s at '%s'",
-                          f.at[file].path, at);
+            ck_assert_msg(same(default_key(family), key) == comment,
+                          "%s at '%s'", f.at[file].path, at);
             *loads += 1;
             groat__family_free(family);
         }
