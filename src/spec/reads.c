@@ -464,12 +464,24 @@ static void begin_line(groat__reads *r, const char *at)
     r->pragma = false;
 }
 
+/* Whether the comment at r->at stands behind a backslash, which would splice
+ * lines if the comment went. */
+static bool follows_backslash(const groat__reads *r)
+{
+    const char *at = r->at;
+
+    while (at > r->line_begin && (is_blank(at[-1]) || at[-1] == '\r'))
+        at--;
+    return at > r->line_begin && at[-1] == '\\';
+}
+
 /* Reads a token, comment or newline.  END: it reads no file. */
 static groat__read step(groat__reads *r)
 {
     const char *next;
     char c = look(r->at, &next);
     bool fresh = r->fresh;
+    bool stays;
 
     if (c == '\n') {
         go_to(r, next - 1);
@@ -485,13 +497,13 @@ static groat__read step(groat__reads *r)
 
         if (end == NULL)
             return refuse(r, "a comment does not end");
+        stays = follows_backslash(r) ||
+                (r->directive &&
+                 memchr(r->at, '\n', (size_t)(end - r->at)) != NULL);
         r->begin = r->at;
         r->end = end;
         go_to(r, end);
-        return r->directive &&
-                       memchr(r->begin, '\n', (size_t)(end - r->begin)) != NULL
-                   ? GROAT__READ_END
-                   : GROAT__READ_COMMENT;
+        return stays ? GROAT__READ_END : GROAT__READ_COMMENT;
     }
     r->fresh = false;
     if (c == '"')

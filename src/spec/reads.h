@@ -12,8 +12,9 @@ typedef enum groat__read {
     GROAT__READ_END,
     GROAT__READ_INCLUDE, /* #include "name" on a line of its own     */
     GROAT__READ_ONCE,    /* #pragma once on a line of its own        */
-    GROAT__READ_COMMENT, /* one outside of the two above, and not over
-                          * several lines of another directive       */
+    GROAT__READ_COMMENT, /* one that can go: not behind a backslash, not
+                          * over several lines of a directive, and none
+                          * of a directive's head or of an include   */
     GROAT__READ_REFUSED  /* other text that may read a file; see why */
 } groat__read;
 
@@ -22,7 +23,7 @@ typedef struct groat__reads {
     const char *at;
     int line;          /* of at, then of the result; from 1 */
     const char *begin; /* the line of the result, or the comment */
-    const char *end;   /* and its end: its newline, or the text's end */
+    const char *end;   /* and its end; of a line: its newline, or the text's */
     const char *name;  /* of an include, borrowed from the text */
     size_t name_len;
     const char *why; /* of a refusal, to follow "line N: " */

@@ -734,6 +734,7 @@ START_TEST(test_what_is_no_include)
                                  "int include = 1;  // include <x.h>\n"
                                  "#define include/* 3\n*/ 3 // \\\n4\n"
                                  "#if/**/1\n"
+                                 "#def\\// 5\nine x \\\t/* 6 */\n"
                                  "const char *no = \"/* // */\";\n"
                                  "#endif // last";
     files f = {{{"f/params.def", MINIMAL}, {"f/f.h", source}}};
@@ -745,6 +746,7 @@ START_TEST(test_what_is_no_include)
                                     "int include = 1;\n"
                                     "#define include/* 3\n*/ 3 // \\\n4\n"
                                     "#if 1\n"
+                                    "#def\\// 5\nine x \\\t/* 6 */\n"
                                     "const char *no = \"/* // */\";\n"
                                     "#endif\n");
     groat__family_free(family);
