@@ -36,7 +36,12 @@ answers "bandwidth: its unit" '"unit": "MB/s"'
 printf 'x' | dd of="$work/y" conv=notrunc 2>/dev/null
 expect "the bandwidth of a kernel that is wrong" 1 bench stream "$work/sums" \
     --target cpu:sm_90a --arg rows=2 --input x="$work/x" --expect y="$work/y"
-says "a kernel that is wrong: is said" "does not give what --expect names"
+says "a kernel that is wrong: is said" "an output of 'sums:"
+printf '\377\377\377\017' >"$work/block"
+for block in $(seq 64); do cat "$work/block"; done >"$work/table"
+expect "a page table that lies" 2 bench stream paged_row_indices \
+    --target cpu:sm_90a --input page_table="$work/table"
+says "a page table that lies: is said" "a block of the page table is"
 expect "an argument of no family" 2 bench stream "$work/sums" \
     --target cpu:sm_90a --arg rws=2
 says "an argument of no family: is named" rws

@@ -6,8 +6,8 @@
  * library's families are random, and on a device larger than any cache.  On a
  * cpu target the figures are those of the judge, by the host's clock.
  *
- * Owns the buffers of the kernels that it times; drivers fill them.  Outputs
- * are checked where --expect names files; groat run checks all.
+ * Owns the buffers of the kernels that it times; drivers fill them.  Inputs and
+ * outputs are checked where files are named; groat run checks all.
  * Invariant: all kernels are loaded and their buffers filled before the first
  * round.
  */
@@ -57,16 +57,16 @@ static groat_status fill(groat__bench *b, side *s, size_t index)
     return status;
 }
 
-/* Compares the outputs with the files of --expect. */
+/* Checks what files feed a kernel, and its outputs. */
 static groat_status check(groat__bench *b, side *s)
 {
     groat_status status = groat__trial_launch(b->cli, &s->trial, &b->error);
 
-    return status != GROAT_OK || s->trial.verdict == GROAT__RIGHT
+    return status != GROAT_OK || s->trial.verdict != GROAT__WRONG
                ? status
                : groat__cli_error(&b->error, GROAT_LAUNCH_FAILED,
-                                  "'%.60s' does not give what --expect names: "
-                                  "groat run says where",
+                                  "an output of '%.60s' is wrong: groat run "
+                                  "says where",
                                   groat_spec_text(s->trial.spec));
 }
 
@@ -113,7 +113,8 @@ static groat_status add(groat__bench *b, race *r, const char *text)
                                   text);
     if (status == GROAT_OK)
         status = groat__trial_get(b->cli, &s->trial, &b->error);
-    if (status == GROAT_OK && b->cli->values.expected.count > 0)
+    if (status == GROAT_OK &&
+        (b->cli->values.expected.count > 0 || b->cli->values.inputs.count > 0))
         status = check(b, s);
     return status == GROAT_OK ? place(b, s) : status;
 }
