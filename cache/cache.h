@@ -146,14 +146,15 @@ enum { GROAT__PUT_MOST = 8 };
 typedef enum groat__addition {
     GROAT__ADD_FAILED, /* a fault, which is counted and logged, or it is too
                         * large for the store's bound                       */
-    GROAT__ADD_HELD,   /* the store has a good one of its key and identity   */
+    GROAT__ADD_HELD,   /* the store has a good one of its key and identity,
+                        * or it has the key of one before it in its batch   */
     GROAT__ADDED
 } groat__addition;
 
 /* Stores the entries that the store does not have, GROAT__PUT_MOST per
- * transaction, and says in out[i] what became of entries[i]; one of the same
- * key as an earlier one is HELD.  One that is evicted for others was added
- * before.  Waits for a writer only if something is lacking. */
+ * batch and transaction, and says in out[i] what became of entries[i].  One
+ * that is evicted for others was added before; one of the key of one that
+ * failed has failed.  Waits for a writer only if something is lacking. */
 void groat__store_add(groat__store *store, const groat__entry *entries,
                       size_t count, groat__addition *out);
 

@@ -342,7 +342,8 @@ static verdict judge_header(const groat__store *store, sqlite3 *db, bool *older,
     if (rc == SQLITE_OK && !empty &&
         (id != GROAT__STORE_ID || version < 1 || version > GROAT__STORE_SCHEMA))
         rc = SQLITE_NOTADB;
-    /* A store without kernels is not worth six waits for the disk. */
+    /* A store without kernels is not worth six waits for the disk; the caller
+     * sets NORMAL again. */
     if (rc == SQLITE_OK && empty)
         rc = sqlite3_exec(db, "PRAGMA synchronous = OFF", NULL, NULL, NULL);
     if (rc == SQLITE_OK && empty)

@@ -135,7 +135,9 @@ static bool peek_at_all(groat__store *store, const groat__sought *sought,
     }
     rc = groat__connection_run(store, GROAT__SQL_COMMIT);
     groat__connection_roll_back(store);
-    return clear && rc == SQLITE_OK;
+    clear = clear && rc == SQLITE_OK;
+    store->doubted = store->doubted && !clear;
+    return clear;
 }
 
 void groat__store_held(groat__store *store, const groat__sought *sought,

@@ -13,7 +13,7 @@
 enum {
     GROAT__BREAKER_ERRORS = 8, /* errors in a row that open it */
     /* The time spent on late answers that opens it, which is the longest wait
-     * of a get, and the time over which it is forgotten. */
+     * of a get, and the time in which as much is forgotten. */
     GROAT__BREAKER_LOST_MS = 950,
     GROAT__BREAKER_FORGET_MS = 60000,
     GROAT__BREAKER_FIRST_MS = 1000, /* the usual first wait */
@@ -56,7 +56,8 @@ void groat__breaker_extend(groat__breaker *breaker);
 bool groat__breaker_count(groat__breaker *breaker);
 /* The service gave no answer within ms: opens the breaker after
  * GROAT__BREAKER_LOST_MS in all, whatever answers came between; they are
- * forgotten evenly over GROAT__BREAKER_FORGET_MS.  True: it opened. */
+ * forgotten at GROAT__BREAKER_LOST_MS in GROAT__BREAKER_FORGET_MS.  True: it
+ * opened. */
 bool groat__breaker_late(groat__breaker *breaker, double ms);
 /* The service gave a good answer: closes the breaker. */
 void groat__breaker_mend(groat__breaker *breaker);

@@ -434,7 +434,7 @@ reference "crashes" "void reference(const struct run *run) { abort(); }" \
     "reference.c crashed: Aborted"
 reference "reads past a buffer" "static volatile float last;
 void reference(const struct run *r) { last = r->y[r->rows]; }" \
-    "behind each buffer lies a page"
+    "past the end of a buffer"
 reference "hangs" "void reference(const struct run *run) { for (;;) ; }" \
     "ran for 1 s"
 reference "exits" "void reference(const struct run *run) { exit(3); }" \

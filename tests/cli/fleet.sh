@@ -404,9 +404,11 @@ another_owner() {
         --cache-dir "$work/hosts/owner" --remote-key "$work/key" \
         >/dev/null 2>&1 &
     apart=$!
-    wait_for has_lease
+    wait_for has_lease && kill -STOP "$apart" ||
+        fail "$lease_server: the lease of a build"
     lease=$(tr -d '\r' <"$work/lease")
     tell_redis "SET $lease another PX 600000" >/dev/null
+    kill -CONT "$apart"
     wait "$apart"
     if tell_redis "GET $lease" | grep -q another; then
         pass "$lease_server: another host's lease is left alone"

@@ -8,7 +8,7 @@ if ! command -v python3 >/dev/null 2>&1; then
     exit 77
 fi
 engines=
-unset GROAT_CACHE_DIR http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY
+unset GROAT_CACHE_DIR no_proxy NO_PROXY http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY
 unset AWS_SESSION_TOKEN AWS_REGION AWS_DEFAULT_REGION AWS_ENDPOINT_URL_S3
 trap 'for pid in $engines; do kill -9 "$pid"; done 2>/dev/null
     chmod -R u+rwX "$work" 2>/dev/null; rm -rf "$work"' EXIT

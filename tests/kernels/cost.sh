@@ -24,8 +24,8 @@ count() {
         { cat "$scratch/out" >&2 && return 1; }
     # libtool's wrapper runs the tool, the tool a compiler of reference.c.
     valgrind --tool=callgrind --callgrind-out-file=/dev/null \
-        --trace-children=yes --trace-children-skip='*/c++,*/g++,*/clang++' \
-        "$groat" "$@" >/dev/null 2>"$scratch/out"
+        --trace-children=yes --trace-children-skip='*++*' \
+        "$groat" "$@" >/dev/null 2>"$scratch/out" || return 1
     sed -n 's/^.* Collected : *//p' "$scratch/out" | sort -n | tail -n 1
 }
 small=$(count 4096) && middle=$(count 16384) && large=$(count 65536) &&

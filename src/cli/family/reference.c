@@ -373,8 +373,8 @@ static groat_status start(const groat__reference *r, const char *file,
         status = groat__fail(error, GROAT_INVALID, "%s crashed: %s%s",
                              r->source.data, strsignal(code - 128),
                              code - 128 == SIGSEGV
-                                 ? "; behind each buffer lies a page that "
-                                   "cannot be touched"
+                                 ? "; it may have reached past the end of a "
+                                   "buffer"
                                  : "");
     else if (status == GROAT_OK && code != 0)
         status = groat__fail(error, GROAT_INVALID, "%s exited with %d",
