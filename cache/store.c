@@ -311,6 +311,16 @@ static bool put_row(groat__store *store, const groat__row *row)
     return rc == SQLITE_OK;
 }
 
+static bool put_alone(groat__store *store, const groat__row *row)
+{
+    bool stored;
+
+    groat__store_enter(store);
+    stored = put_row(store, row);
+    groat__store_leave(store);
+    return stored;
+}
+
 static groat__row checked_row(const groat__entry *entry)
 {
     groat__row row = groat__row_of(entry);
@@ -341,12 +351,8 @@ void groat__store_put(groat__store *store, const groat__digest *key,
         *key, identity, log == NULL ? "" : log,
         data, bytes,    facts == NULL ? unknown : *facts};
     const groat__row row = checked_row(&entry);
-    bool stored;
 
-    groat__store_enter(store);
-    stored = put_row(store, &row);
-    groat__store_leave(store);
-    if (stored)
+    if (put_alone(store, &row))
         start_writing_log(store);
 }
 
@@ -385,12 +391,7 @@ static void put_batch(groat__store *store, const groat__row *rows, size_t count,
     at_once = count > 1 && put_at_once(store, rows, count);
     groat__store_leave(store);
     for (size_t i = 0; i < count; i++) {
-        stored[i] = at_once;
-        if (!at_once) {
-            groat__store_enter(store);
-            stored[i] = put_row(store, &rows[i]);
-            groat__store_leave(store);
-        }
+        stored[i] = at_once || put_alone(store, &rows[i]);
         any = any || stored[i];
     }
     if (any)
