@@ -64,6 +64,10 @@ static const char *const statements[GROAT__SQLS] = {
 #define PAGES_TO_WRITE "PRAGMA cache_size = -2048;"
 #define SYNCHRONOUS    "PRAGMA synchronous = NORMAL;"
 
+/* What a new file gets in this time, in ms, waits for no disk: little is lost
+ * with it. */
+enum { NEW_MS = 60000 };
+
 /* No memory mapping: with it, a file that another process cuts short raises
  * SIGBUS here instead of an error.  secure_delete is on in some distributions
  * and would write every page that an eviction frees. */
@@ -312,7 +316,7 @@ static int judge_version(sqlite3 *db, int64_t version, bool *newer)
 }
 
 /* Judges the header; creates the schema in an empty file. */
-static verdict judge_header(const groat__store *store, sqlite3 *db, bool *older,
+static verdict judge_header(groat__store *store, sqlite3 *db, bool *older,
                             groat_error *error)
 {
     int64_t id = 0;
@@ -342,12 +346,11 @@ static verdict judge_header(const groat__store *store, sqlite3 *db, bool *older,
     if (rc == SQLITE_OK && !empty &&
         (id != GROAT__STORE_ID || version < 1 || version > GROAT__STORE_SCHEMA))
         rc = SQLITE_NOTADB;
-    /* A store without kernels is not worth six waits for the disk; the caller
-     * sets NORMAL again. */
     if (rc == SQLITE_OK && empty)
         rc = sqlite3_exec(db, "PRAGMA synchronous = OFF", NULL, NULL, NULL);
     if (rc == SQLITE_OK && empty)
         rc = make_schema(db, begin_new);
+    store->synced_from = empty ? groat__store_now() + NEW_MS : 0;
     *older = !empty && version < GROAT__STORE_SCHEMA;
     if (rc != SQLITE_OK)
         (void)groat__fail_vendor(error, GROAT_IO, "sqlite3_step", rc,
@@ -400,8 +403,6 @@ static verdict connect_file(groat__store *store, groat_error *error)
         rc = SQLITE_NOTADB;
     else if (!store->read_only)
         rc = switch_to_wal(db, store->busy_ms);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_exec(db, SYNCHRONOUS, NULL, NULL, NULL);
     if (rc == SQLITE_OK && older && !store->read_only)
         rc = make_schema(db, begin_older);
     if (rc == SQLITE_OK)
@@ -528,8 +529,18 @@ static bool is_replaced(const groat__store *store)
            has_other(store, "-shm", store->shm);
 }
 
+/* Lets writes wait for the disk once the file is no longer new. */
+static void settle(groat__store *store)
+{
+    if (store->synced_from != 0 && groat__store_now() >= store->synced_from &&
+        sqlite3_exec(store->db, SYNCHRONOUS, NULL, NULL, NULL) == SQLITE_OK)
+        store->synced_from = 0;
+}
+
 void groat__connection_close(groat__store *store)
 {
+    if (store->db != NULL)
+        settle(store); /* the last connection copies the WAL */
     /* Rows of a -wal that others do not see must not get into the file. */
     if (store->db != NULL && is_replaced(store))
         groat__handle_keep_wal(store->db, true);
@@ -644,6 +655,12 @@ groat_status groat__store_begin_writing(groat__store *store, groat_error *error)
     groat__store_leave(store);
     return groat__fail(error, GROAT_IO, "%s is read-only; run: chmod 600 %s",
                        store->path, store->path);
+}
+
+int groat__connection_begin(groat__store *store)
+{
+    settle(store);
+    return groat__connection_run(store, GROAT__SQL_BEGIN);
 }
 
 void groat__connection_hurry(groat__store *store, bool hurry)

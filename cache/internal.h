@@ -150,6 +150,8 @@ struct groat__store {
     ino_t wal; /* inodes of its -wal and -shm; 0: none */
     ino_t shm;
     int64_t page_bytes;
+    int64_t synced_from; /* groat__store_now() from which writes wait for the *
+                          * disk; 0: they do                                */
     bool read_only;
     bool suspected;     /* the pages were checked after a FULL */
     bool doubted;       /* a call has found damage, and none succeeded since */
@@ -314,6 +316,8 @@ int groat__connection_statement(groat__store *store, groat__sql which,
                                 sqlite3_stmt **out);
 /* The same, and runs it to its end. */
 int groat__connection_run(groat__store *store, groat__sql which);
+/* Begins a transaction that writes. */
+int groat__connection_begin(groat__store *store);
 /* Ends a transaction that has failed, if there is one. */
 void groat__connection_roll_back(const groat__store *store);
 

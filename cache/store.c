@@ -172,7 +172,7 @@ static void write_last_stamps(groat__store *store)
     if (!store->stamped || store->read_only)
         return;
     groat__connection_hurry(store, true);
-    rc = groat__connection_run(store, GROAT__SQL_BEGIN);
+    rc = groat__connection_begin(store);
     if (rc == SQLITE_OK)
         rc = groat__stamps_write(store);
     if (rc == SQLITE_OK)
@@ -234,7 +234,7 @@ static int write_rows(groat__store *store, const groat__row *rows, size_t count)
 {
     uint64_t max = store->max_bytes;
     uint64_t dropped = 0;
-    int rc = groat__connection_run(store, GROAT__SQL_BEGIN);
+    int rc = groat__connection_begin(store);
 
     if (rc == SQLITE_OK)
         rc = groat__stamps_write(store);
@@ -329,19 +329,6 @@ static groat__row checked_row(const groat__entry *entry)
     return row;
 }
 
-/* The copy of the log into the file begins with a wait until the log is on the
- * disk; it may be there by then.  Not locked: a full queue of the disk may hold
- * the caller up. */
-static void start_writing_log(const groat__store *store)
-{
-    groat__str path = {0};
-
-    groat__str_addf(&path, "%s-wal", store->path);
-    if (!path.failed)
-        groat__fs_start_writing(path.data);
-    groat__str_free(&path);
-}
-
 void groat__store_put(groat__store *store, const groat__digest *key,
                       const char *identity, const void *data, size_t bytes,
                       const char *log, const groat_facts *facts)
@@ -352,8 +339,7 @@ void groat__store_put(groat__store *store, const groat__digest *key,
         data, bytes,    facts == NULL ? unknown : *facts};
     const groat__row row = checked_row(&entry);
 
-    if (put_alone(store, &row))
-        start_writing_log(store);
+    (void)put_alone(store, &row);
 }
 
 /* Locked.  False: the rows must be put one by one, which reports what is
@@ -384,18 +370,13 @@ static bool put_at_once(groat__store *store, const groat__row *rows,
 static void put_batch(groat__store *store, const groat__row *rows, size_t count,
                       bool *stored)
 {
-    bool any = false;
     bool at_once;
 
     groat__store_enter(store);
     at_once = count > 1 && put_at_once(store, rows, count);
     groat__store_leave(store);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         stored[i] = at_once || put_alone(store, &rows[i]);
-        any = any || stored[i];
-    }
-    if (any)
-        start_writing_log(store);
 }
 
 static size_t find_key(const groat__row *rows, size_t count,

@@ -112,16 +112,6 @@ int groat__fs_write_all(int fd, const char *data, size_t bytes)
     return 0;
 }
 
-void groat__fs_start_writing(const char *path)
-{
-    int fd = open_to_read(path);
-
-    if (fd < 0)
-        return;
-    (void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
-    (void)close(fd);
-}
-
 int groat__fs_beside(const char *path, groat__str *name)
 {
     int fd = -1;

@@ -24,12 +24,6 @@ int groat__fs_write_all(int fd, const char *data, size_t bytes);
 groat_status groat__fs_write(const char *path, const void *data, size_t bytes,
                              unsigned mode, groat_error *error);
 
-/* Has the changed pages of a file written to the disk, so that a later
- * fdatasync() waits less.  Waits only while the disk's queue is full; failures
- * change nothing.  Opens and closes the file, which ends all POSIX locks that
- * this process has on it. */
-void groat__fs_start_writing(const char *path);
-
 /* Makes an empty file beside path, to be renamed to path once it is whole;
  * appends its name to *name.  Returns its descriptor, or -1 with errno and an
  * empty *name. */
