@@ -86,21 +86,25 @@ static bool is_nan(const groat__element *e, uint64_t bits)
     return magnitude(e, bits) > largest(e) + (e->infinite ? 1 : 0);
 }
 
+enum { DOUBLE_MANTISSA = 52, DOUBLE_BIAS = 1023 };
+
 static double float_of(const groat__element *e, uint64_t bits)
 {
     uint64_t size = magnitude(e, bits);
-    int exponent = (int)(size >> e->mantissa);
-    double mantissa = (double)(size & (((uint64_t)1 << e->mantissa) - 1));
-    double sign = is_negative(e, bits) ? -1.0 : 1.0;
+    double x;
 
     if (is_nan(e, bits))
         return NAN;
     if (size > largest(e))
-        return sign * INFINITY;
-    if (exponent == 0)
-        return sign * ldexp(mantissa, 1 - e->bias - e->mantissa);
-    return sign * ldexp(mantissa + ldexp(1, e->mantissa),
-                        exponent - e->bias - e->mantissa);
+        x = INFINITY;
+    else if (size >> e->mantissa == 0) /* zero, or subnormal */
+        x = ldexp((double)size, 1 - e->bias - e->mantissa);
+    else { /* the same exponent and mantissa in the places of a double */
+        size = (size << (DOUBLE_MANTISSA - e->mantissa)) +
+               ((uint64_t)(DOUBLE_BIAS - e->bias) << DOUBLE_MANTISSA);
+        memcpy(&x, &size, sizeof(x));
+    }
+    return is_negative(e, bits) ? -x : x;
 }
 
 double groat__element_load(const groat__element *e, const void *at)

@@ -64,19 +64,32 @@ void groat__judge_matrix_load(struct groat_cpu_env *env, unsigned address,
     }
 }
 
-/* Returns element k of a row of A, or of a column of B.  Four lanes hold a row;
- * the words of a lane hold two rows of A, row % 8 and that + 8. */
-static float number_of(const groat__judge *j, unsigned number, bool of_a,
-                       size_t row, size_t k)
+/* The elements of a row of A, or of a column of B. */
+typedef struct line {
+    float at[32];
+} line;
+
+/* Four lanes hold a row; the words of a lane hold two rows of A, row % 8 and
+ * that + 8. */
+static line line_of(const groat__judge *j, unsigned number, bool of_a,
+                    size_t row)
 {
     size_t per_word = 4 / groat__judge_number_bytes(number);
-    size_t half = k / (4 * per_word);
-    size_t word = of_a ? row / 8 + 2 * half : half;
-    const groat__brought *b =
-        groat__judge_brought(j, row % 8 * 4 + k / per_word % 4);
+    line out;
 
-    return groat__judge_number(number, false, of_a ? b->a : b->b,
-                               (unsigned)(word * per_word + k % per_word));
+    for (size_t lane = 0; lane < 4; lane++) {
+        const groat__brought *b = groat__judge_brought(j, row % 8 * 4 + lane);
+
+        for (size_t half = 0; half < 2; half++)
+            for (size_t i = 0; i < per_word; i++) {
+                size_t word = of_a ? row / 8 + 2 * half : half;
+
+                out.at[(4 * half + lane) * per_word + i] =
+                    groat__judge_number(number, false, of_a ? b->a : b->b,
+                                        (unsigned)(word * per_word + i));
+            }
+    }
+    return out;
 }
 
 void groat__judge_mma_16x8(struct groat_cpu_env *env, unsigned number,
@@ -85,6 +98,7 @@ void groat__judge_mma_16x8(struct groat_cpu_env *env, unsigned number,
     groat__judge *j = groat__judge_enter(env);
     size_t deep = 32 / groat__judge_number_bytes(number);
     groat__brought *mine;
+    line rows[2], columns[2];
     size_t lane;
 
     if (groat__judge_number_bytes(number) == 1)
@@ -96,14 +110,11 @@ void groat__judge_mma_16x8(struct groat_cpu_env *env, unsigned number,
     memcpy(mine->b, b, 2 * WORD_BYTES);
     groat__judge_come_together(j);
     lane = groat__judge_lane(j);
-    for (size_t p = 0; p < 4; p++) {
-        size_t row = lane / 4 + 8 * (p / 2);
-        size_t column = 2 * (lane % 4) + p % 2;
-        float sum = acc[p];
-
-        for (size_t k = 0; k < deep; k++)
-            sum += number_of(j, number, true, row, k) *
-                   number_of(j, number, false, column, k);
-        acc[p] = sum;
+    for (size_t i = 0; i < 2; i++) {
+        rows[i] = line_of(j, number, true, lane / 4 + 8 * i);
+        columns[i] = line_of(j, number, false, 2 * (lane % 4) + i);
     }
+    for (size_t p = 0; p < 4; p++)
+        for (size_t k = 0; k < deep; k++)
+            acc[p] += rows[p / 2].at[k] * columns[p % 2].at[k];
 }

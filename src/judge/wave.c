@@ -163,11 +163,27 @@ void groat__judge_transpose_load(struct groat_cpu_env *env, unsigned address,
 
 /* ---- matrices ---------------------------------------------------------- */
 
-static float number_at(const groat__judge *j, unsigned number,
-                       const unsigned char *operand, unsigned index)
+/* The elements of a row of A, or of a column of B; k of them. */
+typedef struct line {
+    float at[128];
+} line;
+
+/* Block h of lanes holds the h-th part of k, of A and of B alike. */
+static line line_of(const groat__judge *j, unsigned number, bool of_a,
+                    unsigned m, unsigned k, size_t place)
 {
-    return groat__judge_number(number, j->launch->arch->fp8_fnuz != 0, operand,
-                               index);
+    bool fnuz = j->launch->arch->fp8_fnuz != 0;
+    unsigned per_lane = k * m / 64;
+    line out;
+
+    for (size_t h = 0; h < 64 / m; h++) {
+        const groat__brought *b = groat__judge_brought(j, h * m + place);
+
+        for (unsigned n = 0; n < per_lane; n++)
+            out.at[h * per_lane + n] =
+                groat__judge_number(number, fnuz, of_a ? b->a : b->b, n);
+    }
+    return out;
 }
 
 static void check_mfma(groat__judge *j, unsigned number, unsigned m, unsigned k)
@@ -202,6 +218,7 @@ void groat__judge_mfma(struct groat_cpu_env *env, unsigned number, unsigned m,
     groat__judge *j = groat__judge_enter(env);
     unsigned per_lane;
     groat__brought *mine;
+    line column;
     size_t lane;
 
     check_mfma(j, number, m, k);
@@ -211,18 +228,11 @@ void groat__judge_mfma(struct groat_cpu_env *env, unsigned number, unsigned m,
     memcpy(mine->b, b, (size_t)per_lane * groat__judge_number_bytes(number));
     groat__judge_meet(j, GROAT__JOINED);
     lane = groat__judge_lane(j);
+    column = line_of(j, number, false, m, k, lane % m);
     for (size_t p = 0; p < (size_t)m * m / 64; p++) {
-        size_t row = accumulator_row(m, lane, p);
-        float sum = acc[p];
+        line row = line_of(j, number, true, m, k, accumulator_row(m, lane, p));
 
-        /* Block h of lanes holds the h-th part of k, of A and of B alike. */
-        for (size_t h = 0; h < 64 / m; h++)
-            for (unsigned n = 0; n < per_lane; n++)
-                sum +=
-                    number_at(j, number,
-                              groat__judge_brought(j, h * m + row)->a, n) *
-                    number_at(j, number,
-                              groat__judge_brought(j, h * m + lane % m)->b, n);
-        acc[p] = sum;
+        for (unsigned n = 0; n < k; n++)
+            acc[p] += row.at[n] * column.at[n];
     }
 }
