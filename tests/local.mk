@@ -552,6 +552,7 @@ EXTRA_DIST += \
 	%D%/bench/bench.h \
 	%D%/folder.h \
 	%D%/report.sh \
+	%D%/scratch.sh \
 	%D%/table.sh \
 	%D%/soak/README.md \
 	%D%/soak/ab.py \

@@ -5,20 +5,11 @@
 # doc/functions.md per target.  Checks the row of GROAT_TEST_TARGET (cpu:sm_90a
 # where it is not set), and that the functions compile for every vendor whose
 # compiler is here; --row TARGET prints that target's row.
-set -u
-if [ -z "${top_srcdir-}" ]; then
-    top_srcdir=$(cd "$(dirname "$0")/../.." && pwd)
-fi
-groat=${GROAT:-./groat}
+. "$(dirname "$0")/../scratch.sh"
 family=$top_srcdir/tests/kernels/functions
 page=$top_srcdir/doc/functions.md
 . "$top_srcdir/tests/table.sh"
 functions="sqrt rsqrt rcp exp2 log2 sin cos tanh fma fmin fmax"
-scratch=$(mktemp -d) || exit 1
-trap 'rm -rf "$scratch"' EXIT
-trap 'exit 1' HUP INT TERM
-GROAT_CACHE_DIR=$scratch/store
-export GROAT_CACHE_DIR
 
 row() {
     line="| $1 |"

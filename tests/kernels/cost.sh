@@ -4,17 +4,11 @@
 # The judge's cost grows with the number of accesses and not faster: a block adds
 # up rows of 4,096, 16,384 and 65,536 floats, and valgrind counts the machine's
 # instructions.
-set -u
-groat=${GROAT:-./groat}
+. "$(dirname "$0")/../scratch.sh"
 command -v valgrind >/dev/null 2>&1 && [ "${GROAT_SANITIZE:-no}" = no ] || {
     echo "SKIP: there is no valgrind, or a sanitizer does not run under it"
     exit 77
 }
-scratch=$(mktemp -d) || exit 1
-trap 'rm -rf "$scratch"' EXIT
-trap 'exit 1' HUP INT TERM
-GROAT_CACHE_DIR=$scratch/store
-export GROAT_CACHE_DIR
 "$groat" new "$scratch/sums" --from reduce >/dev/null || exit 1
 
 # count COLUMNS: the instructions of a run whose kernel is in the store.

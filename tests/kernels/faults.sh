@@ -4,18 +4,9 @@
 # 40 small kernels with one fault each (tests/kernels/faults), on the judge: each
 # fault is found, at its line, with its cause in words; the same kernels without
 # the fault run in silence.
-set -u
-if [ -z "${top_srcdir-}" ]; then
-    top_srcdir=$(cd "$(dirname "$0")/../.." && pwd)
-fi
-groat=${GROAT:-./groat}
+. "$(dirname "$0")/../scratch.sh"
 family=$top_srcdir/tests/kernels/faults
 kernel=$family/faults.h
-scratch=$(mktemp -d) || exit 1
-trap 'rm -rf "$scratch"' EXIT
-trap 'exit 1' HUP INT TERM
-GROAT_CACHE_DIR=$scratch/store
-export GROAT_CACHE_DIR
 for tool in "${GROAT_CXX:-c++}" addr2line; do
     command -v "$tool" >/dev/null 2>&1 || {
         echo "SKIP: there is no $tool"

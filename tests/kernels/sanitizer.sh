@@ -48,11 +48,8 @@ command -v compute-sanitizer >/dev/null 2>&1 &&
     echo "SKIP: there is no compute-sanitizer, or no device of $target"
     exit 77
 }
-scratch=$(mktemp -d) || exit 1
-trap 'rm -rf "$scratch"' EXIT
-trap 'exit 1' HUP INT TERM
-GROAT_CACHE_DIR=$scratch/store
-export GROAT_CACHE_DIR top_srcdir GROAT GROAT_TEST_TARGET
+. "$(dirname "$0")/../scratch.sh"
+export top_srcdir GROAT GROAT_TEST_TARGET
 
 # The tools come after the kernels are in the store.
 for tools in alone 'memcheck racecheck initcheck synccheck'; do

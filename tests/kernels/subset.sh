@@ -6,16 +6,7 @@
 # numbers, lanes, products, matrices, integers and boxes run on the judge's archs, or on
 # GROAT_TEST_TARGET, against their references, and compile for every vendor whose
 # compiler is here.
-set -u
-if [ -z "${top_srcdir-}" ]; then
-    top_srcdir=$(cd "$(dirname "$0")/../.." && pwd)
-fi
-groat=${GROAT:-./groat}
-scratch=$(mktemp -d) || exit 1
-trap 'rm -rf "$scratch"' EXIT
-trap 'exit 1' HUP INT TERM
-GROAT_CACHE_DIR=$scratch/store
-export GROAT_CACHE_DIR
+. "$(dirname "$0")/../scratch.sh"
 command -v "${GROAT_CXX:-c++}" >/dev/null 2>&1 || {
     echo "SKIP: there is no C++ compiler for reference.c"
     exit 77
