@@ -163,9 +163,12 @@ void groat__judge_transpose_load(struct groat_cpu_env *env, unsigned address,
 
 /* ---- matrices ---------------------------------------------------------- */
 
+/* The deepest product of any arch. */
+enum { K_MOST = 128 };
+
 /* The elements of a row of A, or of a column of B; k of them. */
 typedef struct line {
-    float at[128];
+    float at[K_MOST];
 } line;
 
 /* Block h of lanes holds the h-th part of k, of A and of B alike. */
@@ -195,8 +198,8 @@ static void check_mfma(groat__judge *j, unsigned number, unsigned m, unsigned k)
     unsigned widest =
         (unsigned)(size == 1 ? arch->mfma_8bit_bytes : arch->mfma_16bit_bytes);
 
-    if ((m == 16 || m == 32) && (bytes == 8 || bytes == widest) &&
-        bytes <= widest)
+    if ((m == 16 || m == 32) && k <= K_MOST && m * k % 64 == 0 &&
+        (bytes == 8 || bytes == widest) && bytes <= widest)
         return;
     groat__judge_report(j,
                         "multiplies %s matrices %u x %u x %u; %s has no such "

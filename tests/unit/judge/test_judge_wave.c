@@ -380,6 +380,10 @@ START_TEST(test_mfma_refusals)
     refuse_shape("gfx950", GROAT_CPU_BF16, 32, 32);
     refuse_shape("gfx950", GROAT_CPU_BF16, 64, 4);
     refuse_shape("sm_90a", GROAT_CPU_BF16, 32, 8);
+    /* No whole number of elements for each lane, and none that m * k is. */
+    refuse_shape("gfx950", GROAT_CPU_FP8, 16, 129);
+    refuse_shape("gfx950", GROAT_CPU_FP8, 32, 65);
+    refuse_shape("gfx950", GROAT_CPU_FP8, 16, (1U << 28) + 128);
     work.m = 32;
     work.k = 8;
     work.number = GROAT_CPU_BF16;
