@@ -64,8 +64,8 @@ static const char *const statements[GROAT__SQLS] = {
 #define PAGES_TO_WRITE "PRAGMA cache_size = -2048;"
 #define SYNCHRONOUS    "PRAGMA synchronous = NORMAL;"
 
-/* What a new file gets in this time, in ms, waits for no disk: little is lost
- * with it. */
+/* What the process that makes a file puts into it in this time, in ms, waits
+ * for no disk: little is lost with it. */
 enum { NEW_MS = 60000 };
 
 /* No memory mapping: with it, a file that another process cuts short raises
@@ -346,11 +346,12 @@ static verdict judge_header(groat__store *store, sqlite3 *db, bool *older,
     if (rc == SQLITE_OK && !empty &&
         (id != GROAT__STORE_ID || version < 1 || version > GROAT__STORE_SCHEMA))
         rc = SQLITE_NOTADB;
-    if (rc == SQLITE_OK && empty)
+    if (rc == SQLITE_OK && empty) {
+        store->synced_from = groat__store_now() + NEW_MS;
         rc = sqlite3_exec(db, "PRAGMA synchronous = OFF", NULL, NULL, NULL);
+    }
     if (rc == SQLITE_OK && empty)
         rc = make_schema(db, begin_new);
-    store->synced_from = empty ? groat__store_now() + NEW_MS : 0;
     *older = !empty && version < GROAT__STORE_SCHEMA;
     if (rc != SQLITE_OK)
         (void)groat__fail_vendor(error, GROAT_IO, "sqlite3_step", rc,
@@ -381,6 +382,7 @@ static verdict connect_file(groat__store *store, groat_error *error)
     verdict result;
     int rc;
 
+    store->synced_from = 0;
     if (is_frozen(store) && has_journal(store)) {
         (void)groat__fail(
             error, GROAT_IO,
@@ -532,15 +534,16 @@ static bool is_replaced(const groat__store *store)
 /* Lets writes wait for the disk once the file is no longer new. */
 static void settle(groat__store *store)
 {
-    if (store->synced_from != 0 && groat__store_now() >= store->synced_from &&
+    if (store->db != NULL && store->synced_from != 0 &&
+        groat__store_now() >= store->synced_from &&
         sqlite3_exec(store->db, SYNCHRONOUS, NULL, NULL, NULL) == SQLITE_OK)
         store->synced_from = 0;
 }
 
 void groat__connection_close(groat__store *store)
 {
-    if (store->db != NULL)
-        settle(store); /* the last connection copies the WAL */
+    if (!store->inherited) /* a child's close copies nothing */
+        settle(store);
     /* Rows of a -wal that others do not see must not get into the file. */
     if (store->db != NULL && is_replaced(store))
         groat__handle_keep_wal(store->db, true);
@@ -628,6 +631,7 @@ groat_status groat__connection_ready(groat__store *store, groat_error *error)
                            "seconds",
                            store->path, GROAT__STORE_REST_MS / 1000);
     }
+    settle(store);
     /* A read-only file may have become writable. */
     if (store->db != NULL && !is_replaced(store) &&
         !(store->read_only && groat__place_writable(store->path)))
@@ -655,12 +659,6 @@ groat_status groat__store_begin_writing(groat__store *store, groat_error *error)
     groat__store_leave(store);
     return groat__fail(error, GROAT_IO, "%s is read-only; run: chmod 600 %s",
                        store->path, store->path);
-}
-
-int groat__connection_begin(groat__store *store)
-{
-    settle(store);
-    return groat__connection_run(store, GROAT__SQL_BEGIN);
 }
 
 void groat__connection_hurry(groat__store *store, bool hurry)

@@ -119,7 +119,7 @@ int groat__gc_shrink(groat__store *store)
 /* Evicts down to `bound` in one transaction, then shrinks. */
 static int collect(groat__store *store, uint64_t bound, uint64_t *dropped)
 {
-    int rc = groat__connection_begin(store);
+    int rc = groat__connection_run(store, GROAT__SQL_BEGIN);
 
     if (rc == SQLITE_OK)
         rc = groat__stamps_write(store);

@@ -316,8 +316,6 @@ int groat__connection_statement(groat__store *store, groat__sql which,
                                 sqlite3_stmt **out);
 /* The same, and runs it to its end. */
 int groat__connection_run(groat__store *store, groat__sql which);
-/* Begins a transaction that writes. */
-int groat__connection_begin(groat__store *store);
 /* Ends a transaction that has failed, if there is one. */
 void groat__connection_roll_back(const groat__store *store);
 

@@ -172,7 +172,7 @@ static void write_last_stamps(groat__store *store)
     if (!store->stamped || store->read_only)
         return;
     groat__connection_hurry(store, true);
-    rc = groat__connection_begin(store);
+    rc = groat__connection_run(store, GROAT__SQL_BEGIN);
     if (rc == SQLITE_OK)
         rc = groat__stamps_write(store);
     if (rc == SQLITE_OK)
@@ -234,7 +234,7 @@ static int write_rows(groat__store *store, const groat__row *rows, size_t count)
 {
     uint64_t max = store->max_bytes;
     uint64_t dropped = 0;
-    int rc = groat__connection_begin(store);
+    int rc = groat__connection_run(store, GROAT__SQL_BEGIN);
 
     if (rc == SQLITE_OK)
         rc = groat__stamps_write(store);
@@ -457,7 +457,7 @@ void groat__store_evict(groat__store *store, const groat__digest *key,
     int rc;
 
     groat__store_enter(store);
-    if (store->db != NULL && !store->read_only) {
+    if (groat__connection_ready(store, NULL) == GROAT_OK && !store->read_only) {
         rc = evict(store, groat__row_id(key), data, bytes);
         if (rc != SQLITE_OK)
             (void)groat__connection_fault(store, rc, "evict");

@@ -68,34 +68,6 @@ START_TEST(test_older_file)
 }
 END_TEST
 
-/* What makes the last connection of a file that was new a minute ago copy its
- * WAL: a put, and nothing. */
-static void put_once(groat__store *store)
-{
-    kernel_put(store, 2, 5000);
-}
-
-static void do_nothing(groat__store *store)
-{
-    (void)store;
-}
-
-static void (*const later[])(groat__store *) = {put_once, do_nothing};
-
-START_TEST(test_file_no_longer_new)
-{
-    groat__store *store = fixture_open(&fix, MIB);
-
-    kernel_put(store, 1, 5000);
-    ck_assert_int_gt(store->synced_from, groat__store_now());
-    ck_assert_int_le(store->synced_from, groat__store_now() + 60000);
-    store->synced_from = groat__store_now();
-    later[_i](store);
-    groat__store_close(store);
-    ck_assert_uint_ge(atomic_load(&waits), 2);
-}
-END_TEST
-
 enum { MANY = 8 * GROAT__PUT_MOST };
 
 static void put_many(groat__store *store)
@@ -117,6 +89,44 @@ static void put_many(groat__store *store)
     for (int i = 0; i < MANY; i++)
         ck_assert_int_eq(added[i], GROAT__ADDED);
 }
+
+/* ---- a file that was new a minute ago ------------------------------------ */
+
+static void clear(groat__store *store)
+{
+    ck_assert_int_eq(groat__store_clear(store, NULL, NULL), GROAT_OK);
+}
+
+static void (*const copies_the_wal[])(groat__store *) = {put_many, clear,
+                                                         groat__store_close};
+
+START_TEST(test_file_no_longer_new)
+{
+    groat__store *store = fixture_open(&fix, 16 * MIB);
+
+    kernel_put(store, 1, 5000);
+    ck_assert_int_gt(store->synced_from, groat__store_now());
+    ck_assert_int_le(store->synced_from, groat__store_now() + 60000);
+    store->synced_from = groat__store_now();
+    copies_the_wal[_i](store);
+    ck_assert_uint_ge(atomic_load(&waits), 2);
+    if (copies_the_wal[_i] != groat__store_close)
+        groat__store_close(store);
+}
+END_TEST
+
+/* A file is new to who has made it, and to nobody else. */
+START_TEST(test_made_by_whom)
+{
+    groat__store *store = fixture_open(&fix, MIB);
+    groat__store *other = fixture_open(&fix, MIB);
+
+    ck_assert_int_ne(store->synced_from, 0);
+    ck_assert_int_eq(other->synced_from, 0);
+    groat__store_close(other);
+    groat__store_close(store);
+}
+END_TEST
 
 /* Nobody reads a batch's pages again; look-ups afterwards may keep theirs. */
 START_TEST(test_pages_of_a_batch)
@@ -147,7 +157,8 @@ int main(void)
     tcase_add_test(tcase, test_new_file);
     tcase_add_test(tcase, test_older_file);
     tcase_add_loop_test(tcase, test_file_no_longer_new, 0,
-                        sizeof(later) / sizeof(later[0]));
+                        sizeof(copies_the_wal) / sizeof(copies_the_wal[0]));
+    tcase_add_test(tcase, test_made_by_whom);
     tcase_add_test(tcase, test_pages_of_a_batch);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
