@@ -278,12 +278,14 @@ def pull():
             f.write("url=%s/%s\noutput=%s/got/%d\n" % (url, name, work, n))
     os.makedirs(work + "/got")
     ours, curls = [], []
-    for n in range(9):
+    for n in range(30):
+        os.sync()  # what the side before has left to be written
         start = time.monotonic()
         subprocess.run(["curl", "--parallel", "--no-progress-meter", "-K",
                         work + "/list.curl"], check=True)
         curls.append(time.monotonic() - start)
         env = environment("new%d" % n, GROAT_REMOTE=url)
+        os.sync()
         start = time.monotonic()
         text = run(["fleet", "pull", work + "/hundred"], env).stdout
         ours.append(time.monotonic() - start)

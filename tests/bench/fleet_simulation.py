@@ -108,11 +108,16 @@ def simulate(shuffle, jitter, leases):
     while events:
         when, _, step, what = heapq.heappop(events)
         step(when, *what)
-    last = int(max(ends))
+
+    def over_time(table):
+        return [table.get(t, 0) for t in range(int(max(ends)) + 1)]
+
     return {
         "compiles": compiles,
         "all_served_s": round(max(ends), 2),
-        "objects_per_s": [objects.get(t, 0) for t in range(last + 1)],
+        "objects_per_s": over_time(objects),
+        "lease_commands_per_s": over_time(commands),
+        "received_bytes_per_s": over_time(received),
         "objects_per_s_most": max(objects.values()),
         "lease_commands_per_s_most": max(commands.values(), default=0),
         "lease_commands": sum(commands.values()),

@@ -582,6 +582,17 @@ echo "replay $work/older" >"$work/mode"
 from 'replay: an old key that is not trusted' replayed compiled
 GROAT_TRUST=$work/both
 from 'replay: an old key that is trusted' again remote
+
+# Two hosts send an object at once: the first one stays.
+echo blind >"$work/mode"
+cp "$object" "$work/newer"
+echo 'of another host' >"$object"
+expect 'sent at once: the second' 0 fleet push --cache-dir "$work/hosts/a" \
+    --remote-key "$work/key"
+answers 'sent at once: it sends nothing' '0 of 4 objects sent'
+[ "$(cat "$object")" = 'of another host' ] && pass 'sent at once: the first' ||
+    fail 'sent at once: the first' "$(head -c 100 "$object")"
+cp "$work/newer" "$object"
 echo pass >"$work/mode"
 
 # ---- proxy variables

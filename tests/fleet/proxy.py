@@ -17,6 +17,8 @@ the faults that MODE-FILE names at the time of a request:
     replay FILE     answers a GET with the content of a file
     redirect URL    answers 302
     lie             answers a GET with twice the length that comes
+    blind           answers a HEAD with 404, and with 412 a PUT that asks for it
+                    of an object that is there
 
 Writes its port to PORT-FILE.  Takes requests of clients that know it as their
 proxy, too: whatever host they name, UPSTREAM is asked.
@@ -61,6 +63,15 @@ class Proxy(http.server.BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body)
 
+    def is_refused(self, path):
+        """A PUT that may not overwrite, of an object that is there."""
+        if self.command != "PUT" or self.headers.get("If-None-Match") != "*":
+            return False
+        self.rfile.read(int(self.headers["Content-Length"]))
+        link = http.client.HTTPConnection(upstream, timeout=30)
+        link.request("HEAD", path)
+        return link.getresponse().status == 200
+
     def fault(self, kind, word):
         """True: the answer was given."""
         if kind == "latency":
@@ -92,7 +103,8 @@ class Proxy(http.server.BaseHTTPRequestHandler):
     def serve(self):
         with open(mode_file, encoding="utf-8") as f:
             kind, _, word = f.read().strip().partition(" ")
-        forwards = kind in ("pass", "half", "lie", "other", "replay", "latency")
+        forwards = kind in ("pass", "half", "lie", "other", "replay", "latency",
+                            "blind")
         if not forwards and self.headers.get("Content-Length"):
             self.rfile.read(int(self.headers["Content-Length"]))
             self.headers.replace_header("Content-Length", "0")
@@ -101,6 +113,10 @@ class Proxy(http.server.BaseHTTPRequestHandler):
         path = self.path
         if path.startswith("http://"):
             path = path[path.index("/", len("http://")):]
+        if kind == "blind" and (self.command == "HEAD" or
+                                self.is_refused(path)):
+            self.answer(404 if self.command == "HEAD" else 412, b"")
+            return
         if kind == "other" and self.command == "GET":
             path = path[:path.index("/v1/") + 1] + word
         status, body = self.ask(path)
