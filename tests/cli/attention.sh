@@ -22,7 +22,9 @@ expect "two shapes in JSON" 0 attention keys=60,sequences=2 page=3,keys=9 \
 is_json "$out" && pass "it is JSON" || fail "it is JSON" "$(head -c 300 "$out")"
 [ "$(grep -c '"verified": true' "$out")" = 2 ] &&
     pass "both are verified" || fail "both are verified"
-answers "no time on a cpu target" '"us": null'
+for member in us plain_read_us host_us; do
+    answers "no time on a cpu target: $member" "\"$member\": null"
+done
 
 expect "a score" 0 attention keys=90,sequences=3,q_len=2 --target cpu:sm_90a \
     --no-cache --score "min(score, 3.5) + bias[kv_pos - q_pos + 90] * by" \

@@ -574,6 +574,42 @@ START_TEST(kernels_of_another_judge)
 }
 END_TEST
 
+/* ---- atomics on device memory -------------------------------------------- */
+
+static uint64_t counter;
+
+static void add_one(const void *args)
+{
+    (void)args;
+    (void)env->ops->global_atomic(env, counter, GROAT_CPU_ATOMIC_ADD, 1, 0);
+}
+
+/* As of a store, the whole word must lie in a buffer and be aligned. */
+START_TEST(atomics_stay_in_buffers)
+{
+    uint64_t source = (uint64_t)(uintptr_t)work.source;
+    uint64_t image = (uint64_t)(uintptr_t)work.image;
+    const struct {
+        uint64_t at;
+        const char *words;
+    } places[] = {
+        {source - 4, "changes 4 bytes"},
+        {source, NULL},
+        {source + 2, "no multiple of 4"},
+        {image + sizeof(work.image) - 4, NULL},
+        {image + sizeof(work.image), "changes 4 bytes"},
+    };
+    groat__judge_launch trial = trial_on("sm_90a", add_one, 1);
+
+    counter = places[_i].at;
+    if (places[_i].words == NULL)
+        ck_passes(&trial);
+    else
+        ck_fails(groat__judge_run(&trial, &error), GROAT_JUDGED, &error,
+                 places[_i].words);
+}
+END_TEST
+
 /* ---- grids that are too large to be run to the end ----------------------- */
 
 static unsigned blocks_run;
@@ -700,6 +736,7 @@ int main(void)
     tcase_add_test(tests, kernels_of_another_judge);
     tcase_add_loop_test(tests, launches_keep_nothing, 0, 2);
     tcase_add_test(tests, a_launch_without_end);
+    tcase_add_loop_test(tests, atomics_stay_in_buffers, 0, 5);
     tcase_add_test(tests, large_grids);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
