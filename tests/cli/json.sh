@@ -52,6 +52,9 @@ json "build is JSON"
 for member in builds spec target key name origin bytes compile_ms facts; do
     has "build has $member" $member
 done
+key=$(sed -n 's/^ *"key": "\(.*\)",$/\1/p' "$out" | head -n 1)
+expect "build without JSON" 0 build $loader --target cpu:gfx950
+answers "build tells the key" "cpu:gfx950  $key "
 expect "source" 0 source $loader --json
 json "source is JSON"
 for member in spec target source; do
@@ -78,6 +81,15 @@ expect "devices" 0 devices --json
 json "devices is JSON"
 has "devices has devices" devices
 has "devices has the default target" default_target
+grep -q 'no GPU found' "$err" && fail "devices in JSON says no more" ||
+    pass "devices in JSON says no more"
+run devices
+if [ -s "$out" ]; then
+    grep -q 'no GPU found' "$err" && fail "devices that are there" ||
+        pass "devices that are there"
+else
+    says "no devices" 'no GPU found'
+fi
 # The vendors' libraries that doctor opens keep allocated memory.
 ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 export ASAN_OPTIONS
