@@ -18,8 +18,14 @@ enum {
 };
 
 /* Times between two polls: thousands of hosts may wait for one key, and each
- * poll is a command to one server. */
-enum { NAPS_OF_A_COMPILE = 5, LEAST_NAP_MS = 20, MOST_NAP_MS = 250 };
+ * poll is a command to one server.  Half of what was waited so far, so that who
+ * does not know how long a compile takes finds a short one soon. */
+enum {
+    NAPS_OF_A_COMPILE = 5,
+    LEAST_NAP_MS = 20,
+    FIRST_NAP_MS = 100,
+    MOST_NAP_MS = 250
+};
 
 /* An entry that another host may be making. */
 typedef struct wish {
@@ -27,19 +33,30 @@ typedef struct wish {
     const groat__digest *key;
     const char *identity;
     unsigned expected_ms; /* of a compile here */
-    double end_ms;        /* with the last look */
+    double start_ms;
+    double end_ms; /* with the last look */
     groat__store_blob *out;
 } wish;
+
+static unsigned nap_ms(const wish *w)
+{
+    unsigned ms = w->expected_ms / NAPS_OF_A_COMPILE;
+    double now_ms = groat__now_ms();
+    double left_ms = w->end_ms - LAST_MS - now_ms;
+    double half_ms = (now_ms - w->start_ms) / 2;
+
+    half_ms = half_ms < FIRST_NAP_MS ? FIRST_NAP_MS : half_ms;
+    ms = ms < LEAST_NAP_MS ? LEAST_NAP_MS : ms > MOST_NAP_MS ? MOST_NAP_MS : ms;
+    ms = half_ms < ms ? (unsigned)half_ms : ms;
+    return left_ms < 1 ? 1 : left_ms < ms ? (unsigned)left_ms : ms;
+}
 
 /* Sleeps between polls.  Returns false if the remote is being closed. */
 static bool nap(const wish *w)
 {
-    unsigned ms = w->expected_ms / NAPS_OF_A_COMPILE;
-    double left_ms = w->end_ms - LAST_MS - groat__now_ms();
+    unsigned ms = nap_ms(w);
     bool hurry;
 
-    ms = ms < LEAST_NAP_MS ? LEAST_NAP_MS : ms > MOST_NAP_MS ? MOST_NAP_MS : ms;
-    ms = left_ms < 1 ? 1 : left_ms < ms ? (unsigned)left_ms : ms;
     (void)pthread_mutex_lock(&w->remote->lock);
     if (!w->remote->hurry)
         groat__remote_sleep(w->remote, ms);
@@ -131,11 +148,9 @@ groat__remote_claim groat__remote_lease(groat__remote *remote,
                                         unsigned expected_ms,
                                         groat__store_blob *out)
 {
-    const wish w = {remote,
-                    key,
-                    identity,
-                    expected_ms,
-                    groat__now_ms() + expected_ms + WAY_MS,
+    double now_ms = groat__now_ms();
+    const wish w = {remote,      key,    identity,
+                    expected_ms, now_ms, now_ms + expected_ms + WAY_MS,
                     out};
 
     if (remote->lease == NULL || remote->trust->count == 0 ||

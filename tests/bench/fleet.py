@@ -94,8 +94,9 @@ def redis(where):
     return server
 
 
-def crowd_run(name, hosts, processes, wanted, env, shuffle=True):
-    """Starts hosts x processes; gives origins, seconds, and failures."""
+def crowd_run(name, hosts, processes, wanted, env, shuffle=True, verb="build"):
+    """Starts hosts x processes; gives origins, seconds, failures, and what
+    they print."""
     origins = {}
     all_of_them = []
     rng = random.Random(name)
@@ -106,16 +107,29 @@ def crowd_run(name, hosts, processes, wanted, env, shuffle=True):
             if shuffle:
                 rng.shuffle(order)
             all_of_them.append(subprocess.Popen(
-                [groat, "build", "--json", "--target", TARGET] + order,
+                [groat, verb, "--json", "--target", TARGET] + order,
                 env=environment("%s-%d" % (name, host), **env),
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
-    outputs = [p.communicate() for p in all_of_them]
+    texts = [p.communicate()[0] for p in all_of_them]
     seconds = time.monotonic() - start
     failed = sum(p.returncode != 0 for p in all_of_them)
-    for text, _ in outputs:
+    for text in texts:
         for origin in re.findall(r'"origin": "(\w+)"', text):
             origins[origin] = origins.get(origin, 0) + 1
-    return origins, seconds, failed
+    return origins, seconds, failed, texts
+
+
+def longest(texts):
+    """ms of the longest compile, and of the longest wait beside a process's
+    own compile."""
+    waits, compiles = [0.0], [0.0]
+    for text in texts:
+        for compiled, got in re.findall(
+                r'"compile_ms": ([0-9.]+),\s+"load_ms": [0-9.]+,'
+                r'\s+"get_ms": ([0-9.]+)', text):
+            compiles.append(float(compiled))
+            waits.append(float(got) - float(compiled))
+    return max(compiles), max(waits)
 
 
 def crowd():
@@ -136,7 +150,7 @@ def crowd():
         rounds = []
         for n in range(3):
             name = "%s%d" % (how, n)
-            origins, seconds, failed = crowd_run(
+            origins, seconds, failed, _ = crowd_run(
                 name, 8, 8, wanted,
                 {"GROAT_REMOTE": url + "/" + name, "GROAT_LEASES":
                  "unix://" + sock, "GROAT_REMOTE_KEY": work + "/key"}, shuffle)
@@ -170,18 +184,21 @@ def killed():
         thread = threading.Thread(target=strike)
         thread.start()
         name = "killed%d" % n
-        origins, seconds, failed = crowd_run(
+        origins, seconds, failed, texts = crowd_run(
             name, 4, 4, specs(10),
             {"GROAT_REMOTE": url + "/" + name, "GROAT_LEASES": "unix://" + sock,
-             "GROAT_REMOTE_KEY": work + "/key"})
+             "GROAT_REMOTE_KEY": work + "/key"}, verb="run")
         over.set()
         thread.join()
         server[0].kill()
         server[0].wait()
         if os.path.exists(sock):
             os.unlink(sock)
+        compile_ms, wait_ms = longest(texts)
         rounds.append({"kills": kills[0], "compiled": origins.get("compiled", 0),
-                       "failed": failed, "s": seconds})
+                       "failed": failed, "s": seconds,
+                       "longest_compile_ms": compile_ms,
+                       "longest_wait_ms": wait_ms})
     return {"kernels": 10, "hosts": 4, "processes": 16, "rounds": rounds,
             "failed": sum(r["failed"] for r in rounds),
             "kills": sum(r["kills"] for r in rounds),

@@ -25,7 +25,9 @@ parser.add_argument("--lease-rtt", type=float, default=0.0006, help="s")
 parser.add_argument("--bytes", type=int, default=60000, help="of an object")
 given = parser.parse_args()
 
-NAP = min(max(given.compile / 5, 0.02), 0.25)  # src/fleet/waits.c
+
+def nap(waited):  # src/fleet/waits.c
+    return min(max(waited / 2, 0.1), max(given.compile / 5, 0.02), 0.25)
 
 
 def simulate(shuffle, jitter, leases):
@@ -78,12 +80,13 @@ def simulate(shuffle, jitter, leases):
         elif key not in holder:
             get(when, host, order, i)
         else:
-            at(when + NAP, look, host, order, i, since)
+            at(when + nap(when - since), look, host, order, i, since)
 
     def look(when, host, order, i, since):
         count(commands, when)
         if order[i] in holder:
-            at(when + given.lease_rtt + NAP, look, host, order, i, since)
+            at(when + given.lease_rtt + nap(when - since), look, host, order, i,
+               since)
         else:
             count(commands, when)  # takes the lease, looks, gives it back
             count(objects, when)
