@@ -86,6 +86,10 @@ use_engine() {
     fi
 }
 
+if command -v python3 >/dev/null 2>&1; then
+    python3 "$tree/tests/bench/fleet_simulation.py" 50 4 1 >"$out" 2>"$err"
+    answers 'a simulated fleet compiles each kernel once' '"compiles": 4'
+fi
 unset SSL_CERT_FILE CURL_CA_BUNDLE
 make_certificate || skip 'no certificate could be made'
 if start_nginx; then
@@ -106,6 +110,22 @@ if start_nginx; then
         says 'and is said' certificate
     fi
     use_engine nginx "http://localhost:$nginx_port/groat" ''
+    # Many objects come over few connections.
+    for kernel in $(seq 24); do
+        echo "{\"spec\": \"$spec:ld=$((1024 + 64 * kernel))\"}"
+    done >"$work/many"
+    expect 'many kernels are sent' 0 prewarm "$work/many" --target $target \
+        --cache-dir "$work/hosts/many" --remote-key "$work/key"
+    : >"$work/nginx/log"
+    expect 'many kernels are pulled' 0 fleet pull "$work/many" --target $target \
+        --cache-dir "$work/hosts/got"
+    grep '"GET .* 200 ' "$work/nginx/log" >"$work/gets"
+    if [ "$(wc -l <"$work/gets")" -eq 24 ] &&
+        [ "$(awk '{ print $NF }' "$work/gets" | sort -u | wc -l)" -le 16 ]; then
+        pass 'they come over 16 connections at most'
+    else
+        fail 'they come over 16 connections at most' "$(tail -n 5 "$work/gets")"
+    fi
 else
     skip 'there is no nginx'
     nginx_port=
@@ -418,6 +438,13 @@ another_owner() {
     tell_redis "DEL $lease" >/dev/null
 }
 
+cat >"$work/slow-c++" <<'END'
+#!/bin/sh
+case "$* " in *'-x c++ - '*) sleep 1 ;; esac
+exec c++ "$@"
+END
+chmod +x "$work/slow-c++"
+
 # use_leases SERVER: one compile per fleet with that lease server.
 use_leases() {
     lease_server=$1
@@ -463,6 +490,29 @@ use_leases() {
         --remote-key "$work/key"
     from "$lease_server: without scripts: the second takes it" w remote \
         --remote-key "$work/key"
+    # Killed amid a crowd and started again: all are served, each kernel is
+    # compiled once more at most.
+    start_redis --port "$port" --bind localhost --requirepass word
+    GROAT_LEASES=redis://:word@localhost:$port/3
+    GROAT_REMOTE=$objects/restarted
+    GROAT_CXX=$work/slow-c++
+    export GROAT_CXX
+    crowd 2 2 3 >"$work/served" &
+    apart=$!
+    unset GROAT_CXX
+    wait_for has_lease || fail "$lease_server: a lease of the crowd"
+    kill -9 $redis
+    wait $redis 2>/dev/null
+    start_redis --port "$port" --bind localhost --requirepass word
+    wait $apart
+    if tr ' =' '\n ' <"$work/served" | awk '{ all += $2 }
+        $1 == "compiled" { made = $2 }
+        END { exit !(all == 12 && made >= 3 && made <= 6) }'; then
+        pass "$lease_server: killed amid a crowd, all are served"
+    else
+        fail "$lease_server: killed amid a crowd, all are served" \
+            "$(cat "$work/served" "$work/crowd.err")"
+    fi
     unset GROAT_LEASES
 }
 for server in redis-server valkey-server; do

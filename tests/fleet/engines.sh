@@ -65,7 +65,8 @@ pid $work/nginx/pid;
 error_log $work/nginx/errors;
 events { worker_connections 512; }
 http {
-    access_log $work/nginx/log;
+    log_format lines '"\$request" \$status \$connection';
+    access_log $work/nginx/log lines;
     client_body_temp_path $work/nginx/body;
     proxy_temp_path $work/nginx/proxy;
     fastcgi_temp_path $work/nginx/fastcgi;
