@@ -383,9 +383,8 @@ template <int m> GROAT_DEVICE accumulator<m> zero_accumulator()
 template <mma_number type, int m, int k, typename operand>
 GROAT_DEVICE void mfma(accumulator<m> &acc, operand a, operand b)
 {
-    static_assert(m * k % 64 == 0 &&
-                      sizeof(operand) ==
-                          m * k / 64 * (type == mma_fp8 || type == mma_bf8 ? 1 : 2),
+    static_assert(64 * sizeof(operand) ==
+                      m * k * (type == mma_fp8 || type == mma_bf8 ? 1 : 2),
                   "mfma: an operand has k * m / 64 numbers per lane");
     cpu_env->ops->mfma(cpu_env, type, m, k, &a, &b, acc.v);
 }

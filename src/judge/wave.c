@@ -194,12 +194,12 @@ static void check_mfma(groat__judge *j, unsigned number, unsigned m, unsigned k)
     const groat__arch *arch = j->launch->arch;
     static const char *const names[] = {"bf16", "f16", "fp8", "bf8"};
     unsigned size = groat__judge_number_bytes(number);
-    unsigned bytes = m * k / 64 * size;
-    unsigned widest =
-        (unsigned)(size == 1 ? arch->mfma_8bit_bytes : arch->mfma_16bit_bytes);
+    uint64_t bytes = (uint64_t)m * k * size; /* of all lanes */
+    uint64_t widest = 64 * (uint64_t)(size == 1 ? arch->mfma_8bit_bytes
+                                                : arch->mfma_16bit_bytes);
 
-    if ((m == 16 || m == 32) && k <= K_MOST && m * k % 64 == 0 &&
-        (bytes == 8 || bytes == widest) && bytes <= widest)
+    if ((m == 16 || m == 32) && (bytes == 64 * 8 || bytes == widest) &&
+        bytes <= widest)
         return;
     groat__judge_report(j,
                         "multiplies %s matrices %u x %u x %u; %s has no such "
