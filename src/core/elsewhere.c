@@ -8,11 +8,12 @@
 #include "core/job.h"
 
 enum {
-    MOST_MS = 30000 /* bound and default of the estimate: as long as the *
-                     * store waits for another process of this host        */
+    MOST_MS = 30000 /* bound of the estimate: as long as the store waits for *
+                     * another process of this host                          */
 };
 
-/* The expected time of a compile: the longest that this compiler has taken. */
+/* The expected time of a compile: the longest that this compiler has taken; 0
+ * if the store has none of its kernels. */
 static unsigned expected_ms(const groat__job *job)
 {
     double ms = -1;
@@ -20,7 +21,7 @@ static unsigned expected_ms(const groat__job *job)
     if (job->context->store != NULL)
         ms = groat__store_longest_ms(
             job->context->store, groat__key_second_half(job->identity.data));
-    return ms < 0 || ms > MOST_MS ? MOST_MS : (unsigned)ms + 1;
+    return ms < 0 ? 0 : ms > MOST_MS ? MOST_MS : (unsigned)ms + 1;
 }
 
 /* Gets the lease of the key, or the binary that another host makes meanwhile.
@@ -45,20 +46,21 @@ bool groat__job_ask_remote(groat__job *job, groat__store_blob *out)
 {
     groat__remote *remote = job->context->remote;
     uint64_t start = groat__now_ns();
-    unsigned ms;
+    unsigned expected, ms;
     bool found;
 
     /* A binary that the driver refused may have come from the remote. */
     if (remote == NULL || job->reason == GROAT_REASON_REFUSED)
         return false;
-    ms = expected_ms(job);
+    expected = expected_ms(job);
+    ms = expected != 0 && expected < GROAT__REMOTE_BUDGET_MS
+             ? expected
+             : GROAT__REMOTE_BUDGET_MS;
     groat__range_begin(&job->context->ranges, "remote",
                        job->params->family->name);
-    found = groat__remote_get(
-        remote, &job->key, job->identity.data,
-        ms < GROAT__REMOTE_BUDGET_MS ? ms : GROAT__REMOTE_BUDGET_MS, out);
+    found = groat__remote_get(remote, &job->key, job->identity.data, ms, out);
     groat__metrics_add(&job->context->metrics, GROAT__STAGE_REMOTE, start);
-    found = found || ask_for_lease(job, ms, out);
+    found = found || ask_for_lease(job, expected, out);
     groat__range_end(&job->context->ranges);
     return found;
 }

@@ -423,8 +423,9 @@ static redisReply *ask_again(groat__lease *lease, const char **words, int count)
     return reply;
 }
 
-/* Returns the reply's type and its number; -1 if there was none or it was an
- * error.  An error of a script is a reply, since the server works. */
+/* Returns the reply's type and its number, of a text its hash; -1 if there was
+ * none or it was an error.  An error of a script is a reply, since the server
+ * works. */
 static int run_command(groat__lease *lease, const char **words, int count,
                        long long *number)
 {
@@ -437,7 +438,9 @@ static int run_command(groat__lease *lease, const char **words, int count,
         keep_reason(lease, reply->str);
     if (reply->type != REDIS_REPLY_ERROR || strcmp(words[0], "EVAL") == 0)
         type = reply->type;
-    *number = reply->integer;
+    *number = reply->type == REDIS_REPLY_STRING
+                  ? (long long)groat__hash64(reply->str, reply->len)
+                  : reply->integer;
     lease->api.freeReplyObject(reply);
     return type;
 }
@@ -554,16 +557,21 @@ groat__lease_state groat__lease_take(groat__lease *lease,
 }
 
 groat__lease_state groat__lease_look(groat__lease *lease,
-                                     const groat__digest *key)
+                                     const groat__digest *key, uint64_t *holder)
 {
     long long number = 0;
     char name[NAME];
-    const char *words[] = {"EXISTS", name};
+    const char *words[] = {"GET", name};
+    int type;
 
     name_of(key, name);
-    if (command(lease, words, 2, &number) != REDIS_REPLY_INTEGER)
+    type = command(lease, words, 2, &number);
+    if (type == REDIS_REPLY_NIL)
+        return GROAT__LEASE_FREE;
+    if (type != REDIS_REPLY_STRING)
         return GROAT__LEASE_NONE;
-    return number == 0 ? GROAT__LEASE_FREE : GROAT__LEASE_TAKEN;
+    *holder = (uint64_t)number;
+    return GROAT__LEASE_TAKEN;
 }
 
 void groat__lease_give(groat__lease *lease, const groat__digest *key)

@@ -36,9 +36,11 @@ void groat__lease_close(groat__lease *lease);
 /* Takes the lease of a key for ms milliseconds. */
 groat__lease_state groat__lease_take(groat__lease *lease,
                                      const groat__digest *key, unsigned ms);
-/* Whether any host has it: TAKEN (perhaps by the caller), FREE or NONE. */
+/* Whether any host has it: TAKEN (perhaps by the caller), FREE or NONE.  If
+ * TAKEN, *holder is a hash of its name. */
 groat__lease_state groat__lease_look(groat__lease *lease,
-                                     const groat__digest *key);
+                                     const groat__digest *key,
+                                     uint64_t *holder);
 /* Gives back a lease that was HELD.  If it has expired and another host has it
  * now, nothing is done. */
 void groat__lease_give(groat__lease *lease, const groat__digest *key);

@@ -312,10 +312,12 @@ bool groat__remote_leases(groat__remote *remote, bool *answers,
 {
     static const groat__digest nobody = {{0}};
     double start = groat__now_ms();
+    uint64_t holder;
 
     if (remote->lease == NULL)
         return false;
-    *answers = groat__lease_look(remote->lease, &nobody) != GROAT__LEASE_NONE;
+    *answers =
+        groat__lease_look(remote->lease, &nobody, &holder) != GROAT__LEASE_NONE;
     groat__str_addf(text, "%s: ", groat__lease_shown(remote->lease));
     if (*answers)
         groat__str_addf(text, "answers in %.1f ms", groat__now_ms() - start);

@@ -84,8 +84,8 @@ typedef enum groat__remote_claim {
 } groat__remote_claim;
 
 /* Takes the lease of a key.  While another host has it, waits for its entry,
- * for at most expected_ms, the expected time of a compile here, plus half a
- * second for the transfer. */
+ * for at most expected_ms, the expected time of a compile here, or half a
+ * minute if that is 0, plus half a second for the transfer. */
 groat__remote_claim groat__remote_lease(groat__remote *remote,
                                         const groat__digest *key,
                                         const char *identity,

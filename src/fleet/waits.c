@@ -18,37 +18,41 @@ enum {
 };
 
 /* Times between two polls: thousands of hosts may wait for one key, and each
- * poll is a command to one server.  Half of what was waited so far, so that who
- * does not know how long a compile takes finds a short one soon. */
-enum {
-    NAPS_OF_A_COMPILE = 5,
-    LEAST_NAP_MS = 20,
-    FIRST_NAP_MS = 100,
-    MOST_NAP_MS = 250
-};
+ * poll is a command to one server. */
+enum { NAPS_OF_A_COMPILE = 5, LEAST_NAP_MS = 20, MOST_NAP_MS = 250 };
 
 /* An entry that another host may be making. */
 typedef struct wish {
     groat__remote *remote;
     const groat__digest *key;
     const char *identity;
-    unsigned expected_ms; /* of a compile here */
+    unsigned expected_ms; /* of a compile here; 0: not known */
+    unsigned most_ms;     /* that is waited, without the transfer */
     double start_ms;
     double end_ms; /* with the last look */
     groat__store_blob *out;
 } wish;
 
+/* What is known of the key's lease. */
+typedef struct sight {
+    groat__lease_state state;
+    uint64_t holder; /* 0: not seen yet */
+    bool changed;    /* holders: the first one may be compiling still */
+} sight;
+
+/* Who does not know how long a compile takes goes by what was waited so far, so
+ * that a short one is found soon. */
 static unsigned nap_ms(const wish *w)
 {
-    unsigned ms = w->expected_ms / NAPS_OF_A_COMPILE;
     double now_ms = groat__now_ms();
     double left_ms = w->end_ms - LAST_MS - now_ms;
-    double half_ms = (now_ms - w->start_ms) / 2;
+    double compile_ms =
+        w->expected_ms != 0 ? w->expected_ms : now_ms - w->start_ms;
+    double ms = compile_ms / NAPS_OF_A_COMPILE;
 
-    half_ms = half_ms < FIRST_NAP_MS ? FIRST_NAP_MS : half_ms;
     ms = ms < LEAST_NAP_MS ? LEAST_NAP_MS : ms > MOST_NAP_MS ? MOST_NAP_MS : ms;
-    ms = half_ms < ms ? (unsigned)half_ms : ms;
-    return left_ms < 1 ? 1 : left_ms < ms ? (unsigned)left_ms : ms;
+    ms = ms < left_ms ? ms : left_ms;
+    return ms < 1 ? 1 : (unsigned)ms;
 }
 
 /* Sleeps between polls.  Returns false if the remote is being closed. */
@@ -70,7 +74,7 @@ static bool find(const wish *w)
 {
     double ms = w->end_ms - groat__now_ms();
 
-    ms = ms < w->expected_ms ? ms : w->expected_ms;
+    ms = ms < w->most_ms ? ms : w->most_ms;
     ms = ms < GROAT__REMOTE_BUDGET_MS ? ms : GROAT__REMOTE_BUDGET_MS;
     return ms >= 1 && groat__remote_look(w->remote, w->key, w->identity,
                                          (unsigned)ms, w->out);
@@ -89,34 +93,43 @@ static groat__remote_claim hold(const wish *w)
 /* A host that sends nothing does not take the lease. */
 static groat__lease_state take(groat__remote *remote, const groat__digest *key)
 {
+    uint64_t holder;
+
     return remote->writes ? groat__lease_take(remote->lease, key, LEASE_MS)
-                          : groat__lease_look(remote->lease, key);
+                          : groat__lease_look(remote->lease, key, &holder);
 }
 
 /* Polls the lease; takes it if it is free. */
-static groat__lease_state look(groat__remote *remote, const groat__digest *key)
+static void look(const wish *w, sight *seen)
 {
-    groat__lease_state state = groat__lease_look(remote->lease, key);
+    uint64_t holder = 0;
 
-    return state == GROAT__LEASE_FREE ? take(remote, key) : state;
+    seen->state = groat__lease_look(w->remote->lease, w->key, &holder);
+    if (seen->state == GROAT__LEASE_TAKEN) {
+        seen->changed |= seen->holder != 0 && seen->holder != holder;
+        seen->holder = holder;
+    } else if (seen->state == GROAT__LEASE_FREE) {
+        seen->state = take(w->remote, w->key);
+    } else {
+        groat__behind_wake(w->remote);
+    }
 }
 
-/* Waits for the entry while another host makes it; true: it is found.  *state
- * is HELD if the caller got the lease.  Also looks for the entry if the lease
- * is never given back or the lease server is gone. */
-static bool wait_for(const wish *w, groat__lease_state *state)
+/* Waits for the entry while another host makes it; true: it is found.  The
+ * lease is HELD if the caller got it.  Also looks for the entry if the lease is
+ * never given back, or the lease server is gone or has forgotten it. */
+static bool wait_for(const wish *w, sight *seen)
 {
-    for (unsigned naps = 1; *state != GROAT__LEASE_HELD &&
+    for (unsigned naps = 1; seen->state != GROAT__LEASE_HELD &&
                             groat__now_ms() < w->end_ms - LAST_MS && nap(w);
          naps++) {
-        if ((*state == GROAT__LEASE_NONE || naps % NAPS_OF_A_COMPILE == 0) &&
+        if ((seen->state == GROAT__LEASE_NONE || seen->changed ||
+             naps % NAPS_OF_A_COMPILE == 0) &&
             find(w))
             return true;
-        *state = look(w->remote, w->key);
-        if (*state == GROAT__LEASE_FREE) /* and this host is read-only */
+        look(w, seen);
+        if (seen->state == GROAT__LEASE_FREE) /* and this host is read-only */
             break;
-        if (*state == GROAT__LEASE_NONE)
-            groat__behind_wake(w->remote);
     }
     return false;
 }
@@ -124,20 +137,20 @@ static bool wait_for(const wish *w, groat__lease_state *state)
 static groat__remote_claim claim(const wish *w)
 {
     groat__remote *remote = w->remote;
-    groat__lease_state state = take(remote, w->key);
+    sight seen = {take(remote, w->key), 0, false};
 
-    if (state == GROAT__LEASE_FREE)
+    if (seen.state == GROAT__LEASE_FREE)
         return GROAT__REMOTE_ALONE;
-    if (state == GROAT__LEASE_NONE)
+    if (seen.state == GROAT__LEASE_NONE)
         groat__behind_wake(remote);
-    if (state == GROAT__LEASE_TAKEN) {
+    if (seen.state == GROAT__LEASE_TAKEN) {
         (void)atomic_fetch_add(&remote->lease_waits, 1);
-        if (wait_for(w, &state))
+        if (wait_for(w, &seen))
             return GROAT__REMOTE_FOUND;
-        if (state == GROAT__LEASE_TAKEN)
+        if (seen.state == GROAT__LEASE_TAKEN)
             (void)atomic_fetch_add(&remote->lease_timeouts, 1);
     }
-    if (state == GROAT__LEASE_HELD)
+    if (seen.state == GROAT__LEASE_HELD)
         return hold(w);
     return find(w) ? GROAT__REMOTE_FOUND : GROAT__REMOTE_ALONE;
 }
@@ -148,9 +161,15 @@ groat__remote_claim groat__remote_lease(groat__remote *remote,
                                         unsigned expected_ms,
                                         groat__store_blob *out)
 {
+    unsigned most_ms = expected_ms != 0 ? expected_ms : LEASE_MS;
     double now_ms = groat__now_ms();
-    const wish w = {remote,      key,    identity,
-                    expected_ms, now_ms, now_ms + expected_ms + WAY_MS,
+    const wish w = {remote,
+                    key,
+                    identity,
+                    expected_ms,
+                    most_ms,
+                    now_ms,
+                    now_ms + most_ms + WAY_MS,
                     out};
 
     if (remote->lease == NULL || remote->trust->count == 0 ||

@@ -4,7 +4,7 @@
 
 HOSTS start within SECONDS; each wants the same KERNELS, one after the other, as
 a server does that warms a list.  A discrete-event simulation of what
-src/fleet does: GET, SET NX, EXISTS after naps, GET again, compile, PUT.
+src/fleet does: GET, SET NX, GET after naps, GET again, compile, PUT.
 Latencies are those measured on loopback plus a network's; --compile and --rtt
 change them.  Prints JSON: requests and bytes per second over time on the object
 store and on the lease server, with and without hosts that shuffle their list
@@ -26,8 +26,8 @@ parser.add_argument("--bytes", type=int, default=60000, help="of an object")
 given = parser.parse_args()
 
 
-def nap(waited):  # src/fleet/waits.c
-    return min(max(waited / 2, 0.1), max(given.compile / 5, 0.02), 0.25)
+def nap(i, waited):  # src/fleet/waits.c; the first kernel tells the time
+    return min(max((given.compile if i else waited) / 5, 0.02), 0.25)
 
 
 def simulate(shuffle, jitter, leases):
@@ -80,13 +80,13 @@ def simulate(shuffle, jitter, leases):
         elif key not in holder:
             get(when, host, order, i)
         else:
-            at(when + nap(when - since), look, host, order, i, since)
+            at(when + nap(i, when - since), look, host, order, i, since)
 
     def look(when, host, order, i, since):
         count(commands, when)
         if order[i] in holder:
-            at(when + given.lease_rtt + nap(when - since), look, host, order, i,
-               since)
+            at(when + given.lease_rtt + nap(i, when - since), look, host, order,
+               i, since)
         else:
             count(commands, when)  # takes the lease, looks, gives it back
             count(objects, when)

@@ -173,9 +173,9 @@ static const char *not_found(const char *request)
 /* A lease server at which nobody holds a lease, and that gives every one. */
 static const char *give_lease(const char *request)
 {
-    return strstr(request, "EXISTS") != NULL ? ":0\r\n"
-           : strstr(request, "SET") != NULL  ? "+OK\r\n"
-                                             : ":1\r\n";
+    return strstr(request, "GET") != NULL   ? "$-1\r\n"
+           : strstr(request, "SET") != NULL ? "+OK\r\n"
+                                            : ":1\r\n";
 }
 
 /* ---- redirects --------------------------------------------------------- */
@@ -355,6 +355,51 @@ static const char *takes_no_write(const char *request)
     return strncmp(request, "GET", 3) == 0 ? not_found(request) : NULL;
 }
 
+static atomic_uint looks;
+static atomic_uint gets;
+
+/* A lease server that was started anew: the lease is another host's at the
+ * second look and from then on, and nobody's after the eighth. */
+static const char *forget_holder(const char *request)
+{
+    unsigned n;
+
+    if (strstr(request, "GET") == NULL)
+        return strstr(request, "SET") == NULL ? ":1\r\n"
+               : looks < 8                    ? "$-1\r\n"
+                                              : "+OK\r\n";
+    n = atomic_fetch_add(&looks, 1);
+    return n == 0 ? "$3\r\none\r\n" : n < 8 ? "$3\r\ntwo\r\n" : "$-1\r\n";
+}
+
+static const char *count_gets(const char *request)
+{
+    (void)atomic_fetch_add(&gets, strncmp(request, "GET ", 4) == 0);
+    return not_found(request);
+}
+
+/* The first holder may be done before the second: the object is asked for at
+ * each look, not at each fifth. */
+START_TEST(a_changed_holder_may_have_made_it)
+{
+    static server objects = {.answer = count_gets};
+    static server locks = {.answer = forget_holder};
+    groat_context *context;
+    char url[64];
+
+    serve_objects(&objects);
+    serve_leases(&locks);
+    (void)snprintf(url, sizeof(url), "http://localhost:%u/a", objects.port);
+    context = open_host(url, key_path);
+    rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
+    groat_close(context);
+    ck_assert_uint_eq(looks, 9);
+    /* the first, those before the third to the ninth look, one with the lease
+     */
+    ck_assert_uint_eq(gets, 9);
+}
+END_TEST
+
 /* Two kernels are compiled at a time.  One is being sent when the context is
  * closed, to a server that does not answer; the other waits and is not sent. */
 START_TEST(an_unsent_kernel_gives_its_lease_back)
@@ -413,6 +458,7 @@ int main(void)
     tcase_add_test(tests, a_lease_is_a_stage_of_its_own);
     tcase_add_test(tests, a_lease_server_comes_back);
     tcase_add_test(tests, an_unsent_kernel_gives_its_lease_back);
+    tcase_add_test(tests, a_changed_holder_may_have_made_it);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
