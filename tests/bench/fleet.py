@@ -120,16 +120,19 @@ def crowd_run(name, hosts, processes, wanted, env, shuffle=True, verb="build"):
 
 
 def longest(texts):
-    """ms of the longest compile, and of the longest wait beside a process's
-    own compile."""
-    waits, compiles = [0.0], [0.0]
+    """ms of the longest compile; of the longest wait for another host, beside
+    a process's own compile; and for another process of the same host, which
+    may have waited, too, before it compiled."""
+    out = {"compile": 0.0, "wait": 0.0, "wait_on_host": 0.0}
     for text in texts:
-        for compiled, got in re.findall(
-                r'"compile_ms": ([0-9.]+),\s+"load_ms": [0-9.]+,'
-                r'\s+"get_ms": ([0-9.]+)', text):
-            compiles.append(float(compiled))
-            waits.append(float(got) - float(compiled))
-    return max(compiles), max(waits)
+        for origin, compiled, got in re.findall(
+                r'"origin": "(\w+)",\s+"compile_ms": ([0-9.]+),'
+                r'\s+"load_ms": [0-9.]+,\s+"get_ms": ([0-9.]+)', text):
+            own = float(compiled) if origin == "compiled" else 0.0
+            kind = "wait_on_host" if origin == "disk" else "wait"
+            out["compile"] = max(out["compile"], own)
+            out[kind] = max(out[kind], float(got) - own)
+    return {"longest_%s_ms" % kind: ms for kind, ms in out.items()}
 
 
 def crowd():
@@ -194,11 +197,8 @@ def killed():
         server[0].wait()
         if os.path.exists(sock):
             os.unlink(sock)
-        compile_ms, wait_ms = longest(texts)
         rounds.append({"kills": kills[0], "compiled": origins.get("compiled", 0),
-                       "failed": failed, "s": seconds,
-                       "longest_compile_ms": compile_ms,
-                       "longest_wait_ms": wait_ms})
+                       "failed": failed, "s": seconds, **longest(texts)})
     return {"kernels": 10, "hosts": 4, "processes": 16, "rounds": rounds,
             "failed": sum(r["failed"] for r in rounds),
             "kills": sum(r["kills"] for r in rounds),
