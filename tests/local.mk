@@ -440,6 +440,7 @@ groat_cli_tests = \
 	%D%/cli/json.sh \
 	%D%/cli/losses.sh \
 	%D%/cli/manual.sh \
+	%D%/cli/nulls.sh \
 	%D%/cli/prewarm.sh \
 	%D%/cli/record.sh \
 	%D%/cli/run.sh \
@@ -599,7 +600,8 @@ EXTRA_DIST += \
 	%D%/kernels/sanitizer.sh \
 	%D%/tools/memcheck.sh \
 	%D%/tools/memcheck.supp \
-	%D%/tools/mutate.py
+	%D%/tools/mutate.py \
+	%D%/tools/nulls.py
 
 noinst_HEADERS += \
 	%D%/faults/faulty.h \

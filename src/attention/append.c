@@ -65,8 +65,8 @@ groat_status groat_append_open(groat_context *context, const char *target,
     groat_status status = groat__append_check_shape(shape, error);
     groat_append *a;
 
-    if (groat__is_inherited(context))
-        return groat__fail_inherited(error);
+    if (!groat__is_usable(context))
+        return groat__fail_unusable("context", context, error);
     if (status != GROAT_OK)
         return status;
     a = calloc(1, sizeof(*a));
@@ -92,7 +92,7 @@ void groat_append_close(groat_append *append)
 
 groat_kernel *groat_append_kernel(const groat_append *append)
 {
-    return append->kernel;
+    return append != NULL ? append->kernel : NULL;
 }
 
 /* ---- a launch ------------------------------------------------------------ */
@@ -146,13 +146,17 @@ groat_status groat_append_run(const groat_append *append,
                               const groat_append_arguments *arguments,
                               void *stream, groat_error *error)
 {
-    const groat_append_shape *s = &append->shape;
     const groat_append_arguments *a = arguments;
+    const groat_append_shape *s;
     groat_launch launch = GROAT_LAUNCH_INIT;
-    groat_status status = groat__append_check_run(s, a, error);
+    groat_status status;
     struct kv_cache_append_args args;
     groat__kv_plane keys, values;
 
+    if (append == NULL)
+        return groat__fail_unusable("append", append, error);
+    s = &append->shape;
+    status = groat__append_check_run(s, a, error);
     if (status != GROAT_OK || a->sequences == 0 || a->tokens == 0)
         return status;
     status = groat__append_planes(s, a, &keys, &values, error);

@@ -99,8 +99,8 @@ groat_status groat_decode_open(groat_context *context, const char *target,
     groat_decode *d;
     unsigned registers;
 
-    if (groat__is_inherited(context))
-        return groat__fail_inherited(error);
+    if (!groat__is_usable(context))
+        return groat__fail_unusable("context", context, error);
     if (status == GROAT_OK && choice != NULL)
         status = groat__decode_check_choice(shape, choice, error);
     if (status == GROAT_OK)
@@ -146,7 +146,7 @@ void groat_decode_close(groat_decode *decode)
 
 size_t groat_decode_workspace(const groat_decode *decode)
 {
-    return decode->workspace;
+    return decode != NULL ? decode->workspace : 0;
 }
 
 groat_status groat_decode_choice_get(const groat_decode *decode,
@@ -157,6 +157,8 @@ groat_status groat_decode_choice_get(const groat_decode *decode,
         error, "choice", "groat_decode_choice", choice, sizeof(*choice));
     size_t size;
 
+    if (decode == NULL)
+        return groat__fail_unusable("decode", decode, error);
     if (status != GROAT_OK)
         return status;
     size = choice->size;
@@ -171,6 +173,8 @@ groat_status groat_decode_info_get(const groat_decode *decode,
     groat_status status = groat__check_size(error, "info", "groat_decode_info",
                                             info, sizeof(*info));
 
+    if (decode == NULL)
+        return groat__fail_unusable("decode", decode, error);
     if (status == GROAT_OK)
         *info = (groat_decode_info){info->size, decode->tuned,
                                     decode->device.multiprocessors,
@@ -180,12 +184,12 @@ groat_status groat_decode_info_get(const groat_decode *decode,
 
 const char *groat_decode_spec(const groat_decode *decode)
 {
-    return groat_spec_text(decode->spec);
+    return decode != NULL ? groat_spec_text(decode->spec) : NULL;
 }
 
 groat_kernel *groat_decode_kernel(const groat_decode *decode)
 {
-    return decode->kernel;
+    return decode != NULL ? decode->kernel : NULL;
 }
 
 /* ---- a launch ------------------------------------------------------------ */
@@ -220,14 +224,17 @@ groat_status groat_decode_run(const groat_decode *decode,
                               const groat_decode_arguments *arguments,
                               void *stream, groat_error *error)
 {
-    const groat_decode_shape *s = &decode->shape;
     const groat_decode_arguments *a = arguments;
+    const groat_decode_shape *s;
     groat_launch launch = GROAT_LAUNCH_INIT;
     struct paged_attention_decode_args args;
     groat__kv_plane keys, values;
     groat__decode_named named;
     groat_status status;
 
+    if (decode == NULL)
+        return groat__fail_unusable("decode", decode, error);
+    s = &decode->shape;
     status = groat__decode_check_run(s, a, error);
     if (status == GROAT_OK)
         status = groat__decode_planes(s, a, &keys, &values, error);

@@ -36,8 +36,11 @@ void groat__process_free(groat__process *process)
     process->page = NULL;
 }
 
-groat_status groat__fail_inherited(groat_error *error)
+groat_status groat__fail_unusable(const char *what, const void *object,
+                                  groat_error *error)
 {
+    if (object == NULL)
+        return groat__fail(error, GROAT_INVALID, "the %s is NULL", what);
     return groat__fail(error, GROAT_INVALID,
                        "the context was opened before fork(): open one in the "
                        "child");

@@ -26,7 +26,9 @@ static inline bool groat__process_is_mine(const groat__process *process)
                                  : process->pid == getpid();
 }
 
-/* Fails with INVALID, for a call with a context of another process. */
-groat_status groat__fail_inherited(groat_error *error);
+/* Fails with INVALID, for a call with an object ("context", "spec") that is
+ * NULL or of another process. */
+groat_status groat__fail_unusable(const char *what, const void *object,
+                                  groat_error *error);
 
 #endif

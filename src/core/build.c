@@ -58,8 +58,8 @@ groat_status groat_build(groat_spec *spec, void **binary, size_t *bytes,
     groat__job job;
     groat_status status;
 
-    if (groat__is_inherited(spec->context))
-        return groat__fail_inherited(error);
+    if (!groat__is_usable(groat__spec_context(spec)))
+        return groat__fail_unusable("spec", spec, error);
     if (info != NULL && groat__check_size(error, "info", "groat_kernel_info",
                                           info, sizeof(*info)) != GROAT_OK)
         return GROAT_INVALID;

@@ -30,8 +30,8 @@ groat_status groat_bundle_at(groat_context *context, size_t index,
     groat_status status = check_info(info, error);
     const groat__layer *layer;
 
-    if (groat__is_inherited(context))
-        return groat__fail_inherited(error);
+    if (!groat__is_usable(context))
+        return groat__fail_unusable("context", context, error);
     if (status != GROAT_OK)
         return status;
     found.size = info->size;

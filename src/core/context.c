@@ -524,7 +524,7 @@ void groat_close(groat_context *context)
     if (context == NULL)
         return;
     /* In a forked child, locks, threads and connections are the parent's. */
-    if (groat__is_inherited(context)) {
+    if (!groat__is_usable(context)) {
         close_record(context);
         groat__process_free(&context->process);
         return;

@@ -351,11 +351,24 @@ groat_status groat__kernel_get(groat_context *context,
 groat_status groat__reload(groat_kernel *kernel, void *stream,
                            groat_error *error);
 
-/* Whether the context was opened before fork().  Every call is then refused
- * before it takes a lock or uses a connection or a device. */
-static inline bool groat__is_inherited(const groat_context *context)
+/* Whether a call may use the context: it is not NULL, and was not opened before
+ * fork().  Other calls are refused before they take a lock or use a connection
+ * or a device. */
+static inline bool groat__is_usable(const groat_context *context)
 {
-    return !groat__process_is_mine(&context->process);
+    return context != NULL && groat__process_is_mine(&context->process);
+}
+
+/* The context of an object, NULL if there is none. */
+static inline const groat_context *groat__spec_context(const groat_spec *spec)
+{
+    return spec != NULL ? spec->context : NULL;
+}
+
+static inline const groat_context *
+groat__kernel_context(const groat_kernel *kernel)
+{
+    return kernel != NULL ? kernel->context : NULL;
 }
 
 #endif

@@ -43,7 +43,7 @@ size_t groat_device_count(groat_context *context)
 {
     size_t count = 0;
 
-    if (groat__is_inherited(context))
+    if (!groat__is_usable(context))
         return 0;
     for (int id = 0; id < GROAT__BACKENDS; id++) {
         void *state = NULL;
@@ -62,8 +62,8 @@ groat_status groat_device_at(groat_context *context, size_t index,
     groat_status status;
     size_t at = index;
 
-    if (groat__is_inherited(context))
-        return groat__fail_inherited(error);
+    if (!groat__is_usable(context))
+        return groat__fail_unusable("context", context, error);
     status = groat__check_size(error, "info", "groat_device_info", info,
                                sizeof(*info));
     if (status != GROAT_OK)

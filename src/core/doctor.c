@@ -68,7 +68,7 @@ void groat_doctor(groat_context *context, groat_doctor_fn *fn, void *user)
 {
     groat__present self;
 
-    if (groat__is_inherited(context))
+    if (!groat__is_usable(context))
         return;
     groat__callback_begin(&context->callbacks, &self);
     for (int i = 0; i < GROAT__BACKENDS; i++) {

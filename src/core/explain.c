@@ -125,8 +125,8 @@ groat_status groat_explain(groat_spec *spec, groat_explanation *out,
     groat__digest key;
     groat_status status;
 
-    if (groat__is_inherited(spec->context))
-        return groat__fail_inherited(error);
+    if (!groat__is_usable(groat__spec_context(spec)))
+        return groat__fail_unusable("spec", spec, error);
     status = groat__check_size(error, "explanation", "groat_explanation", out,
                                sizeof(*out));
     if (status != GROAT_OK)

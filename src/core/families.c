@@ -420,7 +420,7 @@ groat_status groat__families_get(groat__families *families, const char *name,
 
 size_t groat_family_count(const groat_context *context)
 {
-    return context->families.count;
+    return context != NULL ? context->families.count : 0;
 }
 
 /* A const context may still read its families at first use. */
@@ -431,20 +431,23 @@ static groat__families *families_of(const groat_context *context)
 
 const groat_family *groat_family_at(const groat_context *context, size_t index)
 {
-    groat__families *families = families_of(context);
+    groat__families *families;
 
-    return index < families->count && !groat__is_inherited(context)
-               ? get(families, &families->at[index], NULL)
-               : NULL;
+    if (!groat__is_usable(context) || index >= context->families.count)
+        return NULL;
+    families = families_of(context);
+    return get(families, &families->at[index], NULL);
 }
 
 const groat_family *groat_family_find(const groat_context *context,
                                       const char *name)
 {
-    groat__families *families = families_of(context);
-    groat__family_place *place = find(families, name, strlen(name));
+    groat__families *families;
+    groat__family_place *place;
 
-    return place == NULL || groat__is_inherited(context)
-               ? NULL
-               : get(families, place, NULL);
+    if (!groat__is_usable(context) || name == NULL)
+        return NULL;
+    families = families_of(context);
+    place = find(families, name, strlen(name));
+    return place != NULL ? get(families, place, NULL) : NULL;
 }

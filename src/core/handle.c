@@ -42,7 +42,7 @@ void groat__kernel_free(groat_kernel *kernel)
 
 void *groat_kernel_native(const groat_kernel *kernel)
 {
-    if (groat__is_inherited(kernel->context))
+    if (!groat__is_usable(groat__kernel_context(kernel)))
         return NULL;
     return groat__resident_is_loaded(kernel)
                ? kernel->device->native(kernel->module)
@@ -65,6 +65,8 @@ groat_status groat_kernel_info_get(const groat_kernel *kernel,
     groat_status status = groat__check_size(error, "info", "groat_kernel_info",
                                             info, sizeof(*info));
 
+    if (kernel == NULL)
+        return groat__fail_unusable("kernel", kernel, error);
     if (status != GROAT_OK)
         return status;
     info->maker = kernel->maker;

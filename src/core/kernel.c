@@ -20,11 +20,12 @@ groat_status groat_kernel_get(groat_context *context, const char *spec,
     groat__kernel_name name;
     groat_kernel *kernel;
     groat_spec *parsed = NULL;
-    groat__hit h = groat__hit_begin(context);
+    groat__hit h;
     groat_status status;
 
-    if (groat__is_inherited(context))
-        return groat__fail_inherited(error);
+    if (!groat__is_usable(context))
+        return groat__fail_unusable("context", context, error);
+    h = groat__hit_begin(context);
     if (target == NULL)
         target = groat_default_target(context);
     kernel = spec == NULL ? NULL : groat__lookup_text(context, spec, target);
@@ -103,11 +104,12 @@ groat_status groat_kernel_get_spec(groat_spec *spec,
                                    groat_kernel **out, groat_origin *origin,
                                    groat_error *error)
 {
-    groat_context *context = spec->context;
+    groat_context *context;
     groat_status status = GROAT_OK;
 
-    if (groat__is_inherited(context))
-        return groat__fail_inherited(error);
+    if (!groat__is_usable(groat__spec_context(spec)))
+        return groat__fail_unusable("spec", spec, error);
+    context = spec->context;
     if (options != NULL)
         status = check_options(options, error);
     if (status != GROAT_OK)

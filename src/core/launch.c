@@ -100,8 +100,8 @@ groat_status groat_kernel_launch(groat_kernel *kernel,
                                  const groat_launch *launch, const void *args,
                                  size_t args_bytes, groat_error *error)
 {
-    if (groat__is_inherited(kernel->context))
-        return groat__fail_inherited(error);
+    if (!groat__is_usable(groat__kernel_context(kernel)))
+        return groat__fail_unusable("kernel", kernel, error);
     if (__builtin_expect(!is_sound(kernel, launch, args, args_bytes), 0))
         return bad_launch(kernel, launch, args, args_bytes, error);
     if (__builtin_expect(
@@ -116,8 +116,8 @@ groat_status groat_kernel_time(groat_kernel *kernel, const groat_launch *launch,
 {
     groat_status status;
 
-    if (groat__is_inherited(kernel->context))
-        return groat__fail_inherited(error);
+    if (!groat__is_usable(groat__kernel_context(kernel)))
+        return groat__fail_unusable("kernel", kernel, error);
     if (!is_sound(kernel, launch, args, args_bytes))
         return bad_launch(kernel, launch, args, args_bytes, error);
     if (repeats == 0)
@@ -144,8 +144,8 @@ static groat_status open_device(groat_context *context, const char *text,
     groat__target target;
     groat_status status;
 
-    if (groat__is_inherited(context))
-        return groat__fail_inherited(error);
+    if (!groat__is_usable(context))
+        return groat__fail_unusable("context", context, error);
     status = groat__context_target(context, text, &target, error);
     if (status != GROAT_OK)
         return status;

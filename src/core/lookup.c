@@ -89,7 +89,7 @@ static groat_kernel *if_loaded(const groat_context *context,
 groat_kernel *groat_kernel_lookup(const groat_context *context,
                                   const char *spec, const char *target)
 {
-    if (groat__is_inherited(context))
+    if (!groat__is_usable(context))
         return NULL;
     if (target == NULL)
         target =
@@ -101,7 +101,7 @@ groat_kernel *groat_kernel_lookup(const groat_context *context,
 
 groat_kernel *groat_kernel_lookup_spec(const groat_spec *spec)
 {
-    if (groat__is_inherited(spec->context))
+    if (!groat__is_usable(groat__spec_context(spec)))
         return NULL;
     return if_loaded(spec->context,
                      groat__lookup_values(spec->context, &spec->params));

@@ -307,8 +307,8 @@ groat_status groat_metrics(groat_context *context, groat_metrics_format format,
     groat_status status;
     char *whole;
 
-    if (groat__is_inherited(context))
-        return groat__fail_inherited(error);
+    if (!groat__is_usable(context))
+        return groat__fail_unusable("context", context, error);
     if (format != GROAT_METRICS_PROMETHEUS && format != GROAT_METRICS_JSON)
         return groat__fail(error, GROAT_INVALID,
                            "format is %d; allowed: 0 (Prometheus), 1 (JSON)",

@@ -15,8 +15,8 @@
 static groat_status need_remote(const groat_context *context,
                                 groat_error *error)
 {
-    if (groat__is_inherited(context))
-        return groat__fail_inherited(error);
+    if (!groat__is_usable(context))
+        return groat__fail_unusable("context", context, error);
     if (context->remote != NULL)
         return GROAT_OK;
     return groat__fail(error, GROAT_IO, "there is no remote: %s",
@@ -33,8 +33,8 @@ groat_status groat_remote_names_get(groat_spec *spec, groat_remote_names *names,
     groat__digest key;
     groat_status status;
 
-    if (groat__is_inherited(spec->context))
-        return groat__fail_inherited(error);
+    if (!groat__is_usable(groat__spec_context(spec)))
+        return groat__fail_unusable("spec", spec, error);
     status = groat__check_size(error, "names", "groat_remote_names", names,
                                sizeof(*names));
     if (status == GROAT_OK)

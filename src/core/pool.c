@@ -320,8 +320,8 @@ groat_status groat_kernel_start(groat_spec *spec, groat_kernel *fallback,
     groat_request *request;
     groat_status status;
 
-    if (groat__is_inherited(spec->context))
-        return groat__fail_inherited(error);
+    if (!groat__is_usable(groat__spec_context(spec)))
+        return groat__fail_unusable("spec", spec, error);
     request = new_request(spec, fallback);
     if (request == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a request");
@@ -335,7 +335,14 @@ groat_status groat_kernel_start(groat_spec *spec, groat_kernel *fallback,
 
 groat_kernel *groat_request_kernel(const groat_request *request)
 {
-    return atomic_load_explicit(&request->now, memory_order_acquire);
+    return request != NULL
+               ? atomic_load_explicit(&request->now, memory_order_acquire)
+               : NULL;
+}
+
+static const groat_context *context_of(const groat_request *request)
+{
+    return request != NULL ? request->context : NULL;
 }
 
 /* With the request's lock held: whether it is done within the timeout. */
@@ -371,8 +378,8 @@ groat_status groat_request_wait(groat_request *request, int timeout_ms,
 {
     groat_status status;
 
-    if (groat__is_inherited(request->context))
-        return groat__fail_inherited(error);
+    if (!groat__is_usable(context_of(request)))
+        return groat__fail_unusable("request", request, error);
     if (timeout_ms != 0)
         help(request);
     (void)pthread_mutex_lock(&request->lock);
@@ -395,6 +402,6 @@ groat_status groat_request_wait(groat_request *request, int timeout_ms,
 
 void groat_request_free(groat_request *request)
 {
-    if (request != NULL && !groat__is_inherited(request->context))
+    if (groat__is_usable(context_of(request)))
         leave(request);
 }

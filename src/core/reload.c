@@ -52,8 +52,10 @@ groat_status groat_fallback_set(groat_context *context, groat_kernel *kernel,
     groat_kernel *before = NULL;
     groat_status status;
 
-    if (groat__is_inherited(kernel->context))
-        return groat__fail_inherited(error);
+    if (!groat__is_usable(context))
+        return groat__fail_unusable("context", context, error);
+    if (!groat__is_usable(groat__kernel_context(kernel)))
+        return groat__fail_unusable("kernel", kernel, error);
     status = groat__reload(kernel, NULL, error);
     if (status != GROAT_OK)
         return status;

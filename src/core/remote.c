@@ -69,8 +69,8 @@ groat_status groat_remote_stat(groat_context *context, groat_remote_info *info,
     groat_remote_info found = {0};
     groat_status status;
 
-    if (groat__is_inherited(context))
-        return groat__fail_inherited(error);
+    if (!groat__is_usable(context))
+        return groat__fail_unusable("context", context, error);
     status = groat__check_size(error, "info", "groat_remote_info", info,
                                sizeof(*info));
     if (status != GROAT_OK)

@@ -82,7 +82,7 @@ void groat__seal_renew(groat__seal *seal)
 
 void groat_seal(groat_context *context)
 {
-    if (atomic_exchange(&context->seal.on, true))
+    if (context == NULL || atomic_exchange(&context->seal.on, true))
         return;
     atomic_store(&context->seal.lines, 0);
     atomic_store(&context->seal.searched, false);
@@ -91,7 +91,8 @@ void groat_seal(groat_context *context)
 
 void groat_unseal(groat_context *context)
 {
-    atomic_store(&context->seal.on, false);
+    if (context != NULL)
+        atomic_store(&context->seal.on, false);
 }
 
 /* ---- fallbacks --------------------------------------------------------- */

@@ -30,8 +30,8 @@ groat_status groat_spec_parse(groat_context *context, const char *text,
     groat_spec *spec;
     groat_status status;
 
-    if (groat__is_inherited(context))
-        return groat__fail_inherited(error);
+    if (!groat__is_usable(context))
+        return groat__fail_unusable("context", context, error);
     if (text == NULL)
         return groat__fail(error, GROAT_INVALID, "the spec's text is NULL");
     status = groat__context_target(context, target, &where, error);
@@ -65,6 +65,8 @@ void groat_spec_free(groat_spec *spec)
  * request looks it up by its values. */
 const char *groat_spec_text(groat_spec *spec)
 {
+    if (spec == NULL)
+        return NULL;
     if (!spec->text_fresh) {
         groat__str_free(&spec->text);
         groat__params_text(&spec->params, &spec->text);
@@ -75,19 +77,22 @@ const char *groat_spec_text(groat_spec *spec)
 
 const char *groat_spec_target(const groat_spec *spec)
 {
-    return spec->params.target.text;
+    return spec != NULL ? spec->params.target.text : NULL;
 }
 
 const char *groat_spec_family(const groat_spec *spec)
 {
-    return spec->params.family->name;
+    return spec != NULL ? spec->params.family->name : NULL;
 }
 
 static groat_status find_slot(const groat_spec *spec, const char *name,
                               size_t *slot, groat_error *error)
 {
-    const groat_family *family = spec->params.family;
+    const groat_family *family;
 
+    if (spec == NULL)
+        return groat__fail_unusable("spec", spec, error);
+    family = spec->params.family;
     *slot = groat__family_slot(family, name, strlen(name));
     if (*slot == GROAT__SLOTS)
         return groat__fail(error, GROAT_INVALID,
@@ -111,6 +116,8 @@ groat_status groat_spec_get(const groat_spec *spec, const char *name,
 groat_status groat_spec_code(const groat_spec *spec, const char **text,
                              groat_error *error)
 {
+    if (spec == NULL)
+        return groat__fail_unusable("spec", spec, error);
     *text = groat__params_code_text(&spec->params);
     return *text != NULL ? GROAT_OK
                          : groat__fail(error, GROAT_INVALID,
@@ -142,6 +149,8 @@ groat_status groat_spec_source(groat_spec *spec, char **out, groat_error *error)
     groat__str source = {0};
     char *text;
 
+    if (spec == NULL)
+        return groat__fail_unusable("spec", spec, error);
     groat__render_source(&spec->params, &source);
     text = groat__str_take(&source);
     if (text == NULL)
@@ -157,8 +166,8 @@ groat_status groat_spec_key(groat_spec *spec, char key[33], char **identity,
     groat__digest digest;
     groat_status status;
 
-    if (groat__is_inherited(spec->context))
-        return groat__fail_inherited(error);
+    if (!groat__is_usable(groat__spec_context(spec)))
+        return groat__fail_unusable("spec", spec, error);
     status = groat__spec_identity(spec->context, &spec->params, &text, &digest,
                                   NULL, error);
     if (status != GROAT_OK) {

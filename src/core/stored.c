@@ -10,8 +10,8 @@
 
 groat_status groat__need_store(const groat_context *context, groat_error *error)
 {
-    if (groat__is_inherited(context))
-        return groat__fail_inherited(error);
+    if (!groat__is_usable(context))
+        return groat__fail_unusable("context", context, error);
     if (context->store != NULL)
         return GROAT_OK;
     return groat__fail(error, GROAT_IO, "there is no store: %s",
@@ -21,27 +21,30 @@ groat_status groat__need_store(const groat_context *context, groat_error *error)
 
 const char *groat_cache_path(const groat_context *context)
 {
-    return context->store == NULL ? NULL : groat__store_path(context->store);
+    return context == NULL || context->store == NULL
+               ? NULL
+               : groat__store_path(context->store);
 }
 
 const char *groat_cache_problem(const groat_context *context)
 {
-    return context->store_problem;
+    return context != NULL ? context->store_problem : NULL;
 }
 
 groat_status groat_cache_stat_get(groat_context *context,
                                   groat_cache_stat *stat, groat_error *error)
 {
-    groat_cache_stat found = {.max_bytes = context->store_max_bytes};
+    groat_cache_stat found = {0};
     groat_status status = GROAT_OK;
 
-    if (groat__is_inherited(context))
-        return groat__fail_inherited(error);
+    if (!groat__is_usable(context))
+        return groat__fail_unusable("context", context, error);
     status = groat__check_size(error, "stat", "groat_cache_stat", stat,
                                sizeof(*stat));
     if (status != GROAT_OK)
         return status;
     found.size = stat->size;
+    found.max_bytes = context->store_max_bytes;
     if (context->store != NULL)
         status = groat__store_stat(context->store, &found, error);
     if (status != GROAT_OK)

@@ -11,13 +11,15 @@ static const char fallback[] = "cpu:gfx950";
 
 const char *groat_default_target(groat_context *context)
 {
-    const char *ready =
-        atomic_load_explicit(&context->default_ready, memory_order_acquire);
+    const char *ready;
     char found[48];
 
+    if (context == NULL)
+        return fallback;
+    ready = atomic_load_explicit(&context->default_ready, memory_order_acquire);
     if (ready != NULL)
         return ready;
-    if (groat__is_inherited(context))
+    if (!groat__is_usable(context))
         return fallback;
     if (!groat__device_target(context, GROAT__CUDA, found) &&
         !groat__device_target(context, GROAT__HIP, found))

@@ -20,8 +20,8 @@ groat_status groat_tensor_map_make(groat_context *context, const char *target,
     void *state = NULL;
     groat_status status = groat__map_check(out, error);
 
-    if (groat__is_inherited(context))
-        return groat__fail_inherited(error);
+    if (!groat__is_usable(context))
+        return groat__fail_unusable("context", context, error);
     if (status == GROAT_OK)
         status = groat__tensor_check(tensor, error);
     if (status == GROAT_OK)
@@ -195,13 +195,14 @@ groat_status groat_kv_tensor_map(const groat_spec *spec,
                                  unsigned layer, const groat_kv_box *box,
                                  groat_tensor_map *out, groat_error *error)
 {
-    const groat__target *target = &spec->params.target;
+    const groat__target *target;
     groat_kv_box own = GROAT_KV_BOX_INIT;
     groat_tensor tensor = GROAT_TENSOR_INIT;
     groat_status status = groat__map_check(out, error);
 
-    if (groat__is_inherited(spec->context))
-        return groat__fail_inherited(error);
+    if (!groat__is_usable(groat__spec_context(spec)))
+        return groat__fail_unusable("spec", spec, error);
+    target = &spec->params.target;
     if (status == GROAT_OK)
         status = groat__tensor_target(target, error);
     if (status == GROAT_OK)
@@ -226,8 +227,8 @@ groat_status groat_query_tensor_map(const groat_spec *spec, uint64_t address,
     unsigned box_rows = 0;
     groat_status status;
 
-    if (groat__is_inherited(spec->context))
-        return groat__fail_inherited(error);
+    if (!groat__is_usable(groat__spec_context(spec)))
+        return groat__fail_unusable("spec", spec, error);
     status = ask(spec, "head_dim", NULL, &dim, error);
     if (status == GROAT_OK)
         status = ask(spec, "elem_bytes", NULL, &t.elem_bytes, error);

@@ -198,8 +198,8 @@ groat_status groat_warm(groat_context *context, const groat_warm_item *items,
     const groat__warm_list list = {.items = items, .count = count};
     groat_status status = check_items(items, count, error);
 
-    if (groat__is_inherited(context))
-        return groat__fail_inherited(error);
+    if (!groat__is_usable(context))
+        return groat__fail_unusable("context", context, error);
     if (status == GROAT_OK)
         status = check(flags, result, error);
     return status == GROAT_OK
@@ -215,8 +215,8 @@ groat_status groat_warm_file(groat_context *context, const char *path,
     groat__warm_list list;
     groat_status status = check(flags, result, error);
 
-    if (groat__is_inherited(context))
-        return groat__fail_inherited(error);
+    if (!groat__is_usable(context))
+        return groat__fail_unusable("context", context, error);
     if (status == GROAT_OK)
         status = groat__warm_list_read(path, target, &list, error);
     if (status != GROAT_OK)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/process.h"
 
 const char *const groat__launch_names[GROAT__LAUNCH_VALUES] = {
     "block_x",   "block_y", "block_z", "cluster_x", "cluster_y",
@@ -134,22 +135,22 @@ void groat__family_free(groat_family *family)
 
 const char *groat_family_name(const groat_family *family)
 {
-    return family->name;
+    return family != NULL ? family->name : NULL;
 }
 
 const char *groat_family_summary(const groat_family *family)
 {
-    return family->summary;
+    return family != NULL ? family->summary : NULL;
 }
 
 const char *groat_family_problem(const groat_family *family)
 {
-    return family->problem;
+    return family != NULL ? family->problem : NULL;
 }
 
 size_t groat_family_param_count(const groat_family *family)
 {
-    return family->param_count;
+    return family != NULL ? family->param_count : 0;
 }
 
 static void tell_slot(const groat__slot *slot, groat_param_info *info)
@@ -168,6 +169,8 @@ groat_status groat_family_param(const groat_family *family, size_t index,
     groat_status status = groat__check_size(error, "info", "groat_param_info",
                                             info, sizeof(*info));
 
+    if (family == NULL)
+        return groat__fail_unusable("family", family, error);
     if (status != GROAT_OK)
         return status;
     if (index >= family->param_count)
@@ -180,12 +183,12 @@ groat_status groat_family_param(const groat_family *family, size_t index,
 
 const char *groat_family_folder(const groat_family *family)
 {
-    return family->folder;
+    return family != NULL ? family->folder : NULL;
 }
 
 size_t groat_family_derived_count(const groat_family *family)
 {
-    return family->derived_count;
+    return family != NULL ? family->derived_count : 0;
 }
 
 groat_status groat_family_derived(const groat_family *family, size_t index,
@@ -194,6 +197,8 @@ groat_status groat_family_derived(const groat_family *family, size_t index,
     groat_status status = groat__check_size(error, "info", "groat_param_info",
                                             info, sizeof(*info));
 
+    if (family == NULL)
+        return groat__fail_unusable("family", family, error);
     if (status != GROAT_OK)
         return status;
     if (index >= family->derived_count)
@@ -206,13 +211,15 @@ groat_status groat_family_derived(const groat_family *family, size_t index,
 
 size_t groat_family_rule_count(const groat_family *family)
 {
-    return family->rule_count;
+    return family != NULL ? family->rule_count : 0;
 }
 
 groat_status groat_family_rule(const groat_family *family, size_t index,
                                const char **rule, const char **reason,
                                groat_error *error)
 {
+    if (family == NULL)
+        return groat__fail_unusable("family", family, error);
     if (index >= family->rule_count)
         return groat__fail(error, GROAT_INVALID,
                            "%s has no rule %zu; it has %zu, from 0",
