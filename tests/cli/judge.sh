@@ -173,6 +173,16 @@ expect "a structure by value" 4 judge "$kernels" --entry wrong_structure \
     --block 32 --arg p=1
 says "is refused" "no structure by value"
 says "at its line" "kernels.cu:$(grep -n 'wrong_structure(' "$kernels" | cut -d: -f1):"
+expect "a wrong word of a buffer" 2 judge "$kernels" --entry wrong_never \
+    --block 64 --buffer "y=64:f32 inn"
+says "is the option's" "--buffer y=64:f32 inn: in, out or inout expected, at 'inn'"
+expect "a wrong shape of a buffer" 2 judge "$kernels" --entry wrong_never \
+    --block 64 --buffer y=m
+says "is the option's, too" "--buffer y=m: expression 'm', column 1: unknown name"
+expect "two lines for a buffer" 2 judge "$kernels" --entry wrong_never \
+    --block 64 --buffer "y=64
+grid 2"
+says "are refused" "--buffer y has a line break"
 expect "a long name" 1 judge "$kernels" --entry wrong_names --block 32 \
     --buffer y=8
 line=$(grep -n 'y\[n + size()\] = 1; // fault' "$kernels" | cut -d: -f1)

@@ -43,8 +43,7 @@ static groat_status refuse(const groat__folder *f, int line, groat_error *error,
     va_start(args, format);
     (void)vsnprintf(what, sizeof(what), format, args);
     va_end(args);
-    return groat__fail(error, GROAT_INVALID, "%.64s/run.def line %d: %s",
-                       f->def.family, line, what);
+    return groat__run_def_fail(&f->def, line, GROAT_INVALID, what, error);
 }
 
 /* ---- what names and expressions are worth ---------------------------------
@@ -528,8 +527,8 @@ static groat_status put_map(groat_context *context, const scope *s,
     if (status == GROAT_OK)
         memcpy(args + field->at, &made, sizeof(made));
     else
-        (void)groat__fail(error, status, "%.64s/run.def line %d: %.400s",
-                          f->def.family, map->line, inner.text);
+        (void)groat__run_def_fail(&f->def, map->line, status, inner.text,
+                                  error);
     groat_error_clear(&inner);
     return status;
 }

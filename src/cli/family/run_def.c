@@ -23,18 +23,30 @@ typedef struct reader {
     groat_error *error;
 } reader;
 
+groat_status groat__run_def_fail(const groat__run_def *def, int line,
+                                 groat_status status, const char *what,
+                                 groat_error *error)
+{
+    for (size_t i = 0; i < def->from_count; i++)
+        if (def->from[i].line == line)
+            return groat__fail(error, status, "%.160s: %s", def->from[i].text,
+                               what);
+    return groat__fail(error, status, "%.64s/run.def line %d: %s", def->family,
+                       line, what);
+}
+
 GROAT_PRINTF(2, 3)
 static groat_status bad(reader *r, const char *format, ...)
 {
     char what[256];
+    char whole[360];
     va_list args;
 
     va_start(args, format);
     (void)vsnprintf(what, sizeof(what), format, args);
     va_end(args);
-    return groat__fail(r->error, GROAT_INVALID,
-                       "%.64s/run.def line %d: %s, at '%.60s'", r->def->family,
-                       r->line, what, r->field);
+    (void)snprintf(whole, sizeof(whole), "%s, at '%.60s'", what, r->field);
+    return groat__run_def_fail(r->def, r->line, GROAT_INVALID, whole, r->error);
 }
 
 static void skip_blanks(reader *r)
@@ -473,6 +485,16 @@ static groat_status read_moved(reader *r)
     return GROAT_OK;
 }
 
+/* Keeps what a comment says of the next line's origin. */
+static void keep_origin(reader *r, const char *word)
+{
+    groat__run_def *def = r->def;
+
+    if (word != NULL && strcmp(word, "#from") == 0 &&
+        def->from_count < GROAT_PLAN_BUFFERS)
+        def->from[def->from_count++] = (groat__run_from){r->line + 1, r->at};
+}
+
 static groat_status read_line(reader *r)
 {
     static const struct {
@@ -483,8 +505,10 @@ static groat_status read_line(reader *r)
                  {"grid", read_grid}, {"moved", read_moved}};
     const char *word = take_word(r);
 
-    if (word == NULL || *word == '#')
+    if (word == NULL || *word == '#') {
+        keep_origin(r, word);
         return GROAT_OK;
+    }
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
         if (strcmp(lines[i].word, word) == 0)
             return lines[i].read(r);

@@ -74,8 +74,17 @@ typedef struct groat__run_map {
     int line;
 } groat__run_map;
 
+/* What a line was made from, such as an option: the text of "#from TEXT" in the
+ * line before it. */
+typedef struct groat__run_from {
+    int line;
+    const char *text;
+} groat__run_from;
+
 typedef struct groat__run_def {
     const char *family;
+    groat__run_from from[GROAT_PLAN_BUFFERS];
+    size_t from_count;
     groat_driver_arg args[GROAT_DRIVER_ARGS + 1]; /* ended by a NULL name     */
     const char *deflt[GROAT_DRIVER_ARGS]; /* an expression, or NULL           */
     int arg_line[GROAT_DRIVER_ARGS];
@@ -101,5 +110,11 @@ bool groat__enumerator_next(const char **list, size_t index, const char **name,
  * "FAMILY/run.def line N: what was expected, at '...'". */
 groat_status groat__run_def_read(const char *family, char *text,
                                  groat__run_def *out, groat_error *error);
+
+/* Fails with a status: "FAMILY/run.def line N: what", or with what the line was
+ * made from in front. */
+groat_status groat__run_def_fail(const groat__run_def *def, int line,
+                                 groat_status status, const char *what,
+                                 groat_error *error);
 
 #endif

@@ -278,7 +278,8 @@ static groat_status write_kernel(work *w)
     return write_file(w, "code.h", &text);
 }
 
-/* Appends a line of run.def from "SHAPE[:[DTYPE ]WORDS]". */
+/* Appends a line of run.def, and where it is from, from "SHAPE[:[DTYPE
+ * ]WORDS]". */
 static groat_status add_buffer(work *w, size_t i, groat__str *out)
 {
     const groat__cuda_param *param = &w->source.params[i];
@@ -292,7 +293,12 @@ static groat_status add_buffer(work *w, size_t i, groat__str *out)
                strncmp(words, "inout", first) == 0;
     bool real;
 
-    groat__str_addf(out, "buffer %s [%.*s] ", param->name.data, (int)shape,
+    if (strpbrk(value, "\r\n") != NULL)
+        return groat__cli_error(&w->error, GROAT_INVALID,
+                                "--buffer %s has a line break",
+                                param->name.data);
+    groat__str_addf(out, "#from --buffer %s=%s\nbuffer %s [%.*s] ",
+                    param->name.data, value, param->name.data, (int)shape,
                     value);
     if (first > 0 && !way) {
         groat__str_addf(out, "%.*s ", (int)first, words);
