@@ -234,6 +234,16 @@ static groat_status parse_inputs(reader *r, groat__slot *slot)
                      GROAT__CODE_INPUTS);
 }
 
+static groat_status bad_allowed(reader *r, const groat__slot *slot)
+{
+    return bad(r, "the allowed values are malformed: %s",
+               slot->type == GROAT_PARAM_INT
+                   ? "VALUE, LOW..HIGH or LOW..HIGH/STEP, LOW <= HIGH and STEP "
+                     ">= 1, expected between |"
+                   : "NAME or NAME=VALUE expected between |, not a name that "
+                     "means another value");
+}
+
 static groat_status parse_allowed(reader *r, groat__slot *slot)
 {
     groat_status status = GROAT_OK;
@@ -249,27 +259,27 @@ static groat_status parse_allowed(reader *r, groat__slot *slot)
     if (slot->type == GROAT_PARAM_CODE)
         return parse_inputs(r, slot);
     if (has_empty_item(slot->allowed))
-        return bad(r, "the allowed values are malformed");
+        return bad_allowed(r, slot);
     list = copy(r, slot->allowed, strlen(slot->allowed));
     if (list == NULL)
         return groat__fail(r->error, GROAT_NO_MEMORY, "no memory");
     for (char *item = strtok_r(list, "|", &save); item != NULL;
          item = strtok_r(NULL, "|", &save)) {
         size_t index = slot->range_count;
-        bool fits = index < GROAT__RANGES;
+        bool fits;
 
-        if (fits && slot->type == GROAT_PARAM_INT)
+        if (index == GROAT__RANGES) {
+            status = bad(r, "more than %d allowed values", GROAT__RANGES);
+            break;
+        }
+        if (slot->type == GROAT_PARAM_INT)
             fits = parse_int_range(item, &slot->ranges[index]);
-        else if (fits)
+        else
             fits = parse_enumerator(r, item, index, &slot->ranges[index]) &&
                    is_unambiguous(r->family, slot, &slot->ranges[index]);
-        if (index < GROAT__RANGES)
-            slot->range_count++;
+        slot->range_count++;
         if (!fits) {
-            status = bad(r,
-                         "the allowed values are malformed, more than %d, or "
-                         "of a name that means another value",
-                         GROAT__RANGES);
+            status = bad_allowed(r, slot);
             break;
         }
     }
@@ -332,6 +342,20 @@ static bool is_input(const groat__slot *slot)
            code.count == 1 && code.nodes[0].op == GROAT__CODE_INPUT;
 }
 
+static groat_status bad_value(reader *r, const groat__slot *slot)
+{
+    return bad(r, "the value is %.40s, allowed are %.100s", slot->deflt,
+               slot->type == GROAT_PARAM_BOOL ? "0|1" : slot->allowed);
+}
+
+static bool is_enumerator(const groat__slot *slot, const char *name)
+{
+    for (size_t k = 0; k < slot->range_count; k++)
+        if (strcmp(slot->ranges[k].name, name) == 0)
+            return true;
+    return false;
+}
+
 static groat_status compile_default(reader *r, groat__slot *slot)
 {
     const char *text = number_text(slot, slot->deflt);
@@ -339,6 +363,9 @@ static groat_status compile_default(reader *r, groat__slot *slot)
     if (slot->type == GROAT_PARAM_CODE)
         return is_input(slot) ? compile(r, "0", 1, &slot->expr)
                               : bad(r, "the default must be one of the inputs");
+    if (slot->type == GROAT_PARAM_ENUM && is_name(text) &&
+        !is_enumerator(slot, text))
+        return bad_value(r, slot);
     return compile(r, text, strlen(text), &slot->expr);
 }
 
@@ -360,7 +387,7 @@ static groat_status check_default(reader *r, const groat__slot *slot)
     }
     if (plain && (!groat__expr_eval(&slot->expr, NULL, &value, &why) ||
                   !groat__slot_allows(slot, value)))
-        return bad(r, "the default is not allowed");
+        return bad_value(r, slot);
     return GROAT_OK;
 }
 
@@ -384,7 +411,8 @@ static groat_status add_preset(reader *r, preset *from, groat__slot *slot,
                                groat__str *text)
 {
     char *value = preset_value(r, from, slot->name);
-    groat__slot trial = {.name = slot->name, .type = slot->type};
+    groat__slot trial = {
+        .name = slot->name, .type = slot->type, .allowed = slot->allowed};
     const char *field = r->field;
     int line = r->line;
     groat_status status;
