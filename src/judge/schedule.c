@@ -29,7 +29,9 @@ static void check_wave(groat__judge *j, size_t wave)
     for (size_t t = first; t < end; t++) {
         const groat__fiber *f = &j->fibers[t];
 
-        if (f->state == j->fibers[first].state &&
+        /* Of a lane that has ended before a barrier, check_barrier() tells. */
+        if ((f->state == j->fibers[first].state || f->state == GROAT__DONE ||
+             j->fibers[first].state == GROAT__DONE) &&
             f->uniforms == j->waves[wave].count)
             continue;
         groat__judge_blame(j, t,
