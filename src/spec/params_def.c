@@ -69,7 +69,21 @@ static void skip_blanks(reader *r)
         r->at++;
 }
 
-/* Reads the next field, up to a blank, malloc'd; NULL at the line's end. */
+/* Returns the length of a field, which ends at a blank outside of parentheses.
+ */
+static size_t field_length(const char *at)
+{
+    size_t len = 0;
+    int depth = 0;
+
+    for (;
+         at[len] != '\0' && (depth > 0 || (at[len] != ' ' && at[len] != '\t'));
+         len++)
+        depth += (at[len] == '(') - (at[len] == ')');
+    return depth > 0 ? strcspn(at, " \t") : len;
+}
+
+/* Reads the next field, malloc'd; NULL at the line's end. */
 static char *take_word(reader *r)
 {
     size_t len;
@@ -77,7 +91,7 @@ static char *take_word(reader *r)
 
     skip_blanks(r);
     r->field = r->at;
-    len = strcspn(r->at, " \t");
+    len = field_length(r->at);
     if (len == 0)
         return NULL;
     word = copy(r, r->at, len);
@@ -298,6 +312,9 @@ static groat_status new_slot(reader *r, groat__slot **out)
         status = bad(r, "a name expected");
     else if (find_name(family, name, strlen(name), &found))
         status = bad(r, "the name is taken");
+    else if (strcmp(name, r->name) == 0)
+        status = bad(r, "the name is the family's, which is the namespace of "
+                        "its kernel");
     else if (family->slot_count == GROAT__SLOTS)
         status = bad(r, "more than %d parameters and derived constants",
                      GROAT__SLOTS - GROAT__ARCH_SLOTS);

@@ -281,8 +281,11 @@ static const bad_line bad_lines[] = {
     {"param x int 1..9 (x+1) - \"m\"", "over what stands above"},
     {"param x int 1..9 (y) - \"m\"", "unknown name"},
     {"param x int 1..9 (i - \"m\"", "')' expected"},
+    {"param x int 1..9 (2 + y) - \"m\"", "unknown name"},
+    {"param f int 1 1 - \"m\"", "the name is the family's"},
     /* derive */
     {"derive", "a name expected"},
+    {"derive f = 1 ; - \"m\"", "the name is the family's"},
     {"derive i = 1 ; - \"m\"", "the name is taken"},
     {"derive b = 1 ; - \"m\"", "the name is taken"},
     {"derive x", "'= expression ; unit \"meaning\"' expected"},
