@@ -395,6 +395,8 @@ static void say_unknown(const groat__families *families, const char *name,
     groat__near_tell(&near, "families", &all);
     for (size_t i = 0; i < families->count; i++)
         groat__str_addf(&all, "%s%s", i > 0 ? ", " : "", families->at[i].name);
+    groat__str_add(&all, "; others are found by family_path, on the command "
+                         "line by GROAT_FAMILY_PATH or as ./FOLDER");
     groat__fail(error, GROAT_INVALID, "family '%.*s' is unknown%.540s",
                 (int)(len < 48 ? len : 48), name, all.failed ? "" : all.data);
     groat__str_free(&all);
