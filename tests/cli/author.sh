@@ -101,6 +101,11 @@ fi
 expect "a template that is none" 2 new other --from no_such
 says "the templates are listed" "gemv, reduce, ring, tile"
 expect "a name that is none" 2 new 3d
+expect "the name of one of its parameters" 2 new threads --from reduce
+says "is told" "threads/params.def line 5: the name is the family's"
+[ ! -e threads ] || fail "nothing is left of it"
+expect "a family in a folder here" 2 run my_tilf
+says "is written with its folder" "on the command line by GROAT_FAMILY_PATH or as ./FOLDER"
 expect "a folder that is there" 1 new my_tile
 says "it is named" "my_tile"
 [ -s my_tile/run.def ] || fail "it is left as it was"

@@ -183,6 +183,14 @@ expect "two lines for a buffer" 2 judge "$kernels" --entry wrong_never \
     --block 64 --buffer "y=64
 grid 2"
 says "are refused" "--buffer y has a line break"
+echo 'extern "C" __global__ void wide(size_t n, int *y) { y[0] = n > 5; }' >wide.cu
+expect "a size" 0 judge wide.cu --entry wide --block 1 --buffer y=1 --arg n=6
+expect "a negative size" 2 judge wide.cu --entry wide --block 1 --buffer y=1 --arg n=-1
+says "is refused" "allowed are 0 to 9223372036854775807"
+expect "no block" 2 judge wide.cu --entry wide --buffer y=1 --arg n=1
+says "is missing" "--block is not given"
+expect "no entry" 2 judge wide.cu --block 1 --buffer y=1 --arg n=1
+says "is missing, too" "--entry is not given"
 expect "a long name" 1 judge "$kernels" --entry wrong_names --block 32 \
     --buffer y=8
 line=$(grep -n 'y\[n + size()\] = 1; // fault' "$kernels" | cut -d: -f1)
@@ -328,7 +336,7 @@ says "a variable that may be unset" "uninitialized"
 # ---- what is refused ---------------------------------------------------------------
 
 expect "no entry" 2 judge "$kernels" --block 64
-says "the entry is asked for" "--entry is ''"
+says "the entry is asked for" "--entry is not given"
 expect "no block" 2 judge "$kernels" --entry right_warps
 expect "a block that is none" 2 judge "$kernels" --entry right_warps --block 0
 expect "one too large" 2 judge "$kernels" --entry right_warps --block 64,32

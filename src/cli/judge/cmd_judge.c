@@ -49,7 +49,8 @@ typedef struct work {
 
 static int read_block(work *w)
 {
-    const char *at = w->cli->values.block;
+    const char *words = w->cli->values.block;
+    const char *at = words;
     unsigned long long threads = 1;
     char *end = NULL;
 
@@ -65,13 +66,13 @@ static int read_block(work *w)
         threads *= value;
         at = *end == ',' ? end + 1 : NULL;
     }
-    if (w->cli->values.block && at == NULL && threads <= BLOCK_MAX)
+    if (words && at == NULL && threads <= BLOCK_MAX)
         return GROAT__EXIT_DONE;
     return groat__cli_refuse(w->cli, GROAT_INVALID,
-                             "--block is '%.64s'; expected X, X,Y or X,Y,Z "
+                             "--block is %s%.64s%s; expected X, X,Y or X,Y,Z "
                              "threads, %d together at most",
-                             w->cli->values.block ? w->cli->values.block : "",
-                             BLOCK_MAX);
+                             words ? "'" : "", words ? words : "not given",
+                             words ? "'" : "", BLOCK_MAX);
 }
 
 static int check_entry(work *w)
@@ -87,10 +88,11 @@ static int check_entry(work *w)
         fits = groat__is_word(*at) || *at == ':';
     if (!fits)
         return groat__cli_refuse(w->cli, GROAT_INVALID,
-                                 "--entry is '%.64s'; expected the name of a "
+                                 "--entry is %s%.64s%s; expected the name of a "
                                  "__global__ function, with template "
                                  "arguments where it has parameters",
-                                 entry ? entry : "");
+                                 entry ? "'" : "", entry ? entry : "not given",
+                                 entry ? "'" : "");
     w->entry = entry;
     memcpy(w->name, name, len);
     return GROAT__EXIT_DONE;
@@ -336,7 +338,8 @@ static const char *range_of(const work *w, size_t i)
                   {"i16", "-32768..32767"},
                   {"u16", "0..65535"},
                   {"i32", "-2147483648..2147483647"},
-                  {"u32", "0..4294967295"}};
+                  {"u32", "0..4294967295"},
+                  {"u64", "0..9223372036854775807"}};
     const char *dtype = w->source.params[i].dtype;
 
     if (strstr(w->source.params[i].type.data, "bool") != NULL)
