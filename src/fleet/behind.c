@@ -196,6 +196,8 @@ void groat__behind_wake(groat__remote *remote)
 
 void groat__behind_stop(groat__remote *remote)
 {
+    /* For the queue, and for the exchange and the leases behind it. */
+    double end_ms = groat__now_ms() + 2 * GROAT__REMOTE_BEHIND_MS;
     groat__waiting *w;
     bool joinable;
 
@@ -208,7 +210,7 @@ void groat__behind_stop(groat__remote *remote)
     if (joinable)
         (void)pthread_join(remote->thread, NULL);
     while ((w = take_first(remote)) != NULL) {
-        if (w->leased)
+        if (w->leased && groat__now_ms() < end_ms) /* else it expires */
             groat__lease_give(remote->lease, &w->entry.key);
         (void)atomic_fetch_add(&remote->put_drops, 1);
         free(w);

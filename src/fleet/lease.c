@@ -5,9 +5,11 @@
  *
  * Invariant: a lease saves work and guards nothing: a host that has none may
  * compile, too.  A call takes at most CONNECT_MS plus COMMAND_MS, of which a
- * command has COMMAND_MS, and no time while the breaker is open.
+ * command has COMMAND_MS, and no time while the breaker is open; before that it
+ * waits for the calls of other threads, for COMMAND_MS at most.
  *
- * Locking: a lock around the one connection, held for a command.
+ * Locking: a lock around the counts, and a flag, waited for with the lock,
+ * around the one connection.
  */
 #include <hiredis/hiredis.h>
 
@@ -26,6 +28,7 @@
 #include "base/dl.h"
 #include "base/error.h"
 #include "base/hold.h"
+#include "base/thread.h"
 #include "fleet/breaker.h"
 #include "fleet/resolve.h"
 
@@ -66,13 +69,15 @@ struct groat__lease {
     char owner[OWNER];
     groat__breaker *breaker; /* the process's */
 
-    pthread_mutex_t lock; /* guards the fields below */
+    pthread_mutex_t lock; /* guards the counts and busy */
+    pthread_cond_t idle;  /* no longer busy             */
+    groat__lease_counts counts;
+    bool busy; /* a thread asks the server; it alone has the fields below */
     groat__dl dl;
     hiredis_api api;
     groat__resolver resolver;
     bool opened; /* opening libhiredis was tried */
     redisContext *connection;
-    groat__lease_counts counts;
     char reason[96]; /* the server's error of the last command */
 };
 
@@ -177,7 +182,7 @@ groat_status groat__lease_open(const char *url, const groat__log *log,
     groat__lease *lease = calloc(1, sizeof(*lease));
     uint8_t random[(OWNER - 1) / 2];
 
-    if (lease == NULL || pthread_mutex_init(&lease->lock, NULL) != 0) {
+    if (lease == NULL || !groat__wait_init(&lease->lock, &lease->idle)) {
         free(lease);
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for leases");
     }
@@ -212,7 +217,7 @@ void groat__lease_close(groat__lease *lease)
     disconnect(lease);
     groat__resolver_close(&lease->resolver);
     groat__dl_close(&lease->dl);
-    (void)pthread_mutex_destroy(&lease->lock);
+    groat__wait_free(&lease->lock, &lease->idle);
     if (lease->password != NULL)
         sodium_memzero(lease->password, strlen(lease->password));
     free(lease->password);
@@ -227,7 +232,7 @@ const char *groat__lease_shown(const groat__lease *lease)
     return lease->shown;
 }
 
-/* ---- one command: locked ----------------------------------------------- */
+/* ---- one command: with the flag ---------------------------------------- */
 
 #define TEXT_OF(x)    TEXT_OF_IT(x)
 #define TEXT_OF_IT(x) #x
@@ -269,17 +274,18 @@ static bool set_limit(groat__lease *lease, double end_ms)
  * byte at a time. */
 static redisReply *take_reply(groat__lease *lease, double end_ms)
 {
+    redisReader *reader = lease->connection->reader;
     void *reply = NULL;
 
-    /* Checks the type first: hiredis would trust any length of an aggregate. */
-    while (lease->connection->reader->len == 0)
+    /* Checks the type first: hiredis would trust any length of an aggregate.
+     * What was read before may still stand in front of pos. */
+    while (reader->pos == reader->len)
         if (!set_limit(lease, end_ms) ||
             lease->api.redisBufferRead(lease->connection) != REDIS_OK)
             return NULL;
-    if (strchr("+-:$", lease->connection->reader->buf[0]) == NULL)
+    if (strchr("+-:$", reader->buf[reader->pos]) == NULL)
         return NULL;
-    while (lease->api.redisReaderGetReply(lease->connection->reader, &reply) ==
-               REDIS_OK &&
+    while (lease->api.redisReaderGetReply(reader, &reply) == REDIS_OK &&
            reply == NULL)
         if (!set_limit(lease, end_ms) ||
             lease->api.redisBufferRead(lease->connection) != REDIS_OK)
@@ -308,8 +314,11 @@ static bool send_command(groat__lease *lease, const char **words, int count,
 static redisReply *ask(groat__lease *lease, const char **words, int count,
                        double end_ms)
 {
+    const redisReader *reader = lease->connection->reader;
     double limit_ms = groat__now_ms() + COMMAND_MS;
 
+    if (reader->pos != reader->len) /* more than was asked for */
+        return NULL;
     end_ms = end_ms < limit_ms ? end_ms : limit_ms;
     return send_command(lease, words, count, end_ms) ? take_reply(lease, end_ms)
                                                      : NULL;
@@ -454,6 +463,37 @@ static void say_lost(const groat__lease *lease, const char *reason)
                     reason);
 }
 
+/* Waits until no other thread asks the server; false: they take too long. */
+static bool begin(groat__lease *lease)
+{
+    const struct timespec end = groat__after_ms(COMMAND_MS);
+    bool mine;
+
+    (void)pthread_mutex_lock(&lease->lock);
+    while (lease->busy &&
+           pthread_cond_timedwait(&lease->idle, &lease->lock, &end) == 0)
+        continue;
+    mine = !lease->busy;
+    lease->busy = true;
+    (void)pthread_mutex_unlock(&lease->lock);
+    return mine;
+}
+
+static void end(groat__lease *lease)
+{
+    (void)pthread_mutex_lock(&lease->lock);
+    lease->busy = false;
+    (void)pthread_cond_signal(&lease->idle);
+    (void)pthread_mutex_unlock(&lease->lock);
+}
+
+static void count_one(groat__lease *lease, uint64_t *count)
+{
+    (void)pthread_mutex_lock(&lease->lock);
+    (*count)++;
+    (void)pthread_mutex_unlock(&lease->lock);
+}
+
 /* trying: the caller finds out whether the server is back. */
 static int hold_and_run(groat__lease *lease, bool trying, const char **words,
                         int count, long long *number)
@@ -463,9 +503,10 @@ static int hold_and_run(groat__lease *lease, bool trying, const char **words,
     bool lost = false;
     int type = -1;
 
+    if (!begin(lease))
+        return -1;
     groat__hold_begin(&hold, SIGPIPE);
-    (void)pthread_mutex_lock(&lease->lock);
-    /* The breaker may have opened while this thread waited for the lock. */
+    /* The breaker may have opened while this thread waited. */
     if ((trying || groat__breaker_lets(lease->breaker)) &&
         open_library(lease)) {
         lease->reason[0] = '\0';
@@ -473,15 +514,15 @@ static int hold_and_run(groat__lease *lease, bool trying, const char **words,
         if (type != -1) {
             groat__breaker_mend(lease->breaker);
         } else {
-            lease->counts.errors++;
+            count_one(lease, &lease->counts.errors);
             lost = groat__breaker_trip(lease->breaker);
             if (trying)
                 groat__breaker_extend(lease->breaker);
             memcpy(reason, lease->reason, sizeof(reason));
         }
     }
-    (void)pthread_mutex_unlock(&lease->lock);
     groat__hold_end(&hold);
+    end(lease);
     if (lost)
         say_lost(lease, reason);
     return type;
@@ -526,13 +567,6 @@ void groat__lease_try(groat__lease *lease)
 }
 
 /* ---- leases ------------------------------------------------------------ */
-
-static void count_one(groat__lease *lease, uint64_t *count)
-{
-    (void)pthread_mutex_lock(&lease->lock);
-    (*count)++;
-    (void)pthread_mutex_unlock(&lease->lock);
-}
 
 groat__lease_state groat__lease_take(groat__lease *lease,
                                      const groat__digest *key, unsigned ms)

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "fleet/lease.h"
 
 static rig fix;
 static char key_path[256];
@@ -400,6 +401,80 @@ START_TEST(a_changed_holder_may_have_made_it)
 }
 END_TEST
 
+/* ---- a server that answers oddly --------------------------------------- */
+
+static const char *answer_with_list(const char *request)
+{
+    return strstr(request, "SET") != NULL ? "$-1\r\n" : "*1\r\n$1\r\nx\r\n";
+}
+
+/* A list is no answer, as the second reply of a connection, too: its length,
+ * which is the server's, would be believed. */
+START_TEST(lists_are_not_read)
+{
+    static server locks = {.answer = answer_with_list};
+    groat_context *context;
+    char url[300];
+
+    (void)snprintf(url, sizeof(url), "file://%s", fix.root);
+    serve_leases(&locks);
+    context = open_host(url, key_path);
+    rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
+    ck_assert_uint_gt(info_of(context).lease_errors, 0);
+    groat_close(context);
+}
+END_TEST
+
+enum { ASKERS = 24, SLOW_MS = 200, MOST_MS = 2000 };
+
+static const char *answer_slowly(const char *request)
+{
+    (void)usleep(SLOW_MS * 1000);
+    return give_lease(request);
+}
+
+typedef struct asker {
+    groat__lease *lease;
+    groat__digest key;
+    double ms;
+} asker;
+
+static void *take_lease(void *user)
+{
+    asker *a = user;
+    double start = groat__now_ms();
+
+    (void)groat__lease_take(a->lease, &a->key, 1000);
+    a->ms = groat__now_ms() - start;
+    return NULL;
+}
+
+/* Threads ask a server one at a time, each for a key of its own, and the last
+ * does not wait for all the others: 24 slow answers would take 4.8 s. */
+START_TEST(keys_do_not_wait_for_each_other)
+{
+    static server locks = {.answer = answer_slowly};
+    static asker askers[ASKERS];
+    pthread_t threads[ASKERS];
+    groat__log log = {0};
+    groat__lease *lease;
+
+    serve_leases(&locks);
+    ck_assert_int_eq(groat__lease_open(leases, &log, &lease, NULL), GROAT_OK);
+    for (size_t i = 0; i < ASKERS; i++) {
+        askers[i].lease = lease;
+        askers[i].key.bytes[0] = (uint8_t)i;
+        ck_assert_int_eq(
+            pthread_create(&threads[i], NULL, take_lease, &askers[i]), 0);
+    }
+    for (size_t i = 0; i < ASKERS; i++) {
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+        ck_assert_double_lt(askers[i].ms, MOST_MS);
+    }
+    groat__lease_close(lease);
+}
+END_TEST
+
 /* Two kernels are compiled at a time.  One is being sent when the context is
  * closed, to a server that does not answer; the other waits and is not sent. */
 START_TEST(an_unsent_kernel_gives_its_lease_back)
@@ -459,6 +534,8 @@ int main(void)
     tcase_add_test(tests, a_lease_server_comes_back);
     tcase_add_test(tests, an_unsent_kernel_gives_its_lease_back);
     tcase_add_test(tests, a_changed_holder_may_have_made_it);
+    tcase_add_test(tests, lists_are_not_read);
+    tcase_add_test(tests, keys_do_not_wait_for_each_other);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
