@@ -417,6 +417,12 @@ static groat_status check_lists(const groat_options *options,
                            "options.images is NULL and image_count %zu; "
                            "allowed: 0 then",
                            options->image_count);
+    for (size_t i = 0; i < options->image_count; i++)
+        if (options->images[i].data == NULL)
+            return groat__fail(error, GROAT_INVALID,
+                               "options.images[%zu].data is NULL; it is a "
+                               "bundle in memory",
+                               i);
     return GROAT_OK;
 }
 

@@ -322,6 +322,9 @@ groat_status groat_kernel_start(groat_spec *spec, groat_kernel *fallback,
 
     if (!groat__is_usable(groat__spec_context(spec)))
         return groat__fail_unusable("spec", spec, error);
+    if (fallback != NULL && fallback->context != spec->context)
+        return groat__fail(error, GROAT_INVALID,
+                           "the fallback is of another context");
     request = new_request(spec, fallback);
     if (request == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a request");

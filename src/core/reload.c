@@ -56,6 +56,9 @@ groat_status groat_fallback_set(groat_context *context, groat_kernel *kernel,
         return groat__fail_unusable("context", context, error);
     if (!groat__is_usable(groat__kernel_context(kernel)))
         return groat__fail_unusable("kernel", kernel, error);
+    if (kernel->context != context)
+        return groat__fail(error, GROAT_INVALID,
+                           "the kernel is of another context");
     status = groat__reload(kernel, NULL, error);
     if (status != GROAT_OK)
         return status;

@@ -25,7 +25,10 @@ int groat__used_open(const char *path, const groat__log *log)
 
     if (path == NULL || *path == '\0')
         return -1;
-    fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, MODE);
+    /* A pipe that nobody reads is not waited for. */
+    fd = open(path,
+              O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+              MODE);
     if (fd < 0)
         groat__log_line(log, GROAT_LOG_WARNING,
                         "no kernel is recorded: cannot open %s: %s", path,

@@ -80,6 +80,10 @@ fi
 GROAT_RECORD=$work/none/x expect "a record that cannot be kept stops nothing" 0 \
     run $small --target cpu:gfx950
 says "it is warned of" "no kernel is recorded: cannot open $work/none/x"
+mkfifo "$work/pipe"
+GROAT_RECORD=$work/pipe expect "nor does a pipe that nobody reads" 0 \
+    run $small --target cpu:gfx950
+says "it is warned of, too" "no kernel is recorded: cannot open $work/pipe"
 head -c 20000000 /dev/zero >"$work/full"
 told=$(ulimit -f 9000 && GROAT_RECORD=$work/full "$groat" run $small \
     --target cpu:gfx950 --no-cache 2>&1 | cat)

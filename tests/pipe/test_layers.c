@@ -265,6 +265,7 @@ START_TEST(lists_with_nothing_in_them)
 {
     const char *const paths[] = {bundle_path, NULL};
     groat_options options = with_bundle(paths);
+    const groat_bundle_image nothing = {"nothing", NULL, 10};
     groat_context *context = NULL;
 
     options.bundle_count = 2;
@@ -274,6 +275,9 @@ START_TEST(lists_with_nothing_in_them)
     options.image_count = 1;
     ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
              &fix.error, "options.images is NULL");
+    options.images = &nothing;
+    ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
+             &fix.error, "options.images[0].data is NULL");
 }
 END_TEST
 

@@ -322,9 +322,19 @@ START_TEST(fallbacks)
         rig_get(&fix, context, "adder:step=1", target, GROAT_FROM_COMPILER);
     groat_kernel *two =
         rig_get(&fix, context, "adder:step=2", target, GROAT_FROM_COMPILER);
+    groat_context *other = rig_open(&fix);
+    groat_request *request = NULL;
     groat_kernel *kernel = NULL;
     groat_origin origin = GROAT_FROM_COMPILER;
+    groat_spec *spec;
 
+    ck_fails(groat_fallback_set(other, one, &fix.error), GROAT_INVALID,
+             &fix.error, "the kernel is of another context");
+    spec = rig_parse(&fix, other, "adder:step=3", target);
+    ck_fails(groat_kernel_start(spec, one, &request, &fix.error), GROAT_INVALID,
+             &fix.error, "the fallback is of another context");
+    groat_spec_free(spec);
+    groat_close(other);
     ck_assert_int_eq(groat_fallback_set(context, one, &fix.error), GROAT_OK);
     groat_kernel_release(one);
     groat_seal(context);
