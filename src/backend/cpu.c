@@ -120,7 +120,8 @@ static groat_status resolve(groat__module *m, const char *entry,
 
     if (function == NULL || bind == NULL)
         return groat__fail(error, GROAT_LOAD_FAILED,
-                           "the kernel's binary has no symbol %s",
+                           "the kernel's binary has no symbol %s, which "
+                           "GROAT_KERNEL(ARGS) in the family's file makes",
                            function == NULL ? entry : "groat_cpu_bind");
     memcpy(&m->entry, &function, sizeof(function));
     memcpy(&m->bind, &bind, sizeof(bind));

@@ -191,7 +191,8 @@ void groat__judge_check_write(groat__judge *j, groat__judge_block *block,
         groat__judge_add_place(j, s->site, "the other write");
         groat__judge_report(j,
                             "%s byte %u of shared memory, which thread %zu "
-                            "wrote%s",
+                            "wrote%s: a barrier is missing, or two threads use "
+                            "one place",
                             verb, at, groat__judge_thread_of(j, s->writer),
                             j->clocks_on ? " and nothing made visible here"
                                          : " since the last barrier");
