@@ -265,7 +265,8 @@ typedef struct groat_remote_info {
     uint64_t leases_held;    /* kernels that this context compiled with one  */
     uint64_t lease_waits;    /* kernels that another host was compiling      */
     uint64_t lease_timeouts; /* of these: it took too long, compiled here    */
-    uint64_t lease_errors;
+    uint64_t lease_errors;   /* commands without an answer, or that waited   *
+                              * too long for those of other threads          */
     int lease_breaker_open;
 } groat_remote_info;
 

@@ -4,8 +4,8 @@
  * whose breaker is open.
  *
  * Invariant: the thread runs while entries wait or a breaker is open; it takes
- * no signal.  Closing waits for it: GROAT__REMOTE_BEHIND_MS for queued entries
- * and as long for the one being written.
+ * no signal.  Closing waits for it: GROAT__REMOTE_BEHIND_MS for queued entries,
+ * as long for the one being written before and after, and for leases to give.
  * Locking: remote->lock around the list; it is not held during an exchange.
  */
 #include "fleet/remote.h"
@@ -196,8 +196,7 @@ void groat__behind_wake(groat__remote *remote)
 
 void groat__behind_stop(groat__remote *remote)
 {
-    /* For the queue, and for the exchange and the leases behind it. */
-    double end_ms = groat__now_ms() + 2 * GROAT__REMOTE_BEHIND_MS;
+    double end_ms;
     groat__waiting *w;
     bool joinable;
 
@@ -209,6 +208,7 @@ void groat__behind_stop(groat__remote *remote)
     (void)pthread_mutex_unlock(&remote->lock);
     if (joinable)
         (void)pthread_join(remote->thread, NULL);
+    end_ms = groat__now_ms() + GROAT__REMOTE_BEHIND_MS;
     while ((w = take_first(remote)) != NULL) {
         if (w->leased && groat__now_ms() < end_ms) /* else it expires */
             groat__lease_give(remote->lease, &w->entry.key);

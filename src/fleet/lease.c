@@ -503,8 +503,10 @@ static int hold_and_run(groat__lease *lease, bool trying, const char **words,
     bool lost = false;
     int type = -1;
 
-    if (!begin(lease))
+    if (!begin(lease)) {
+        count_one(lease, &lease->counts.errors);
         return -1;
+    }
     groat__hold_begin(&hold, SIGPIPE);
     /* The breaker may have opened while this thread waited. */
     if ((trying || groat__breaker_lets(lease->breaker)) &&

@@ -110,9 +110,9 @@ static void look(const wish *w, sight *seen)
         seen->holder = holder;
     } else if (seen->state == GROAT__LEASE_FREE) {
         seen->state = take(w->remote, w->key);
-    } else {
-        groat__behind_wake(w->remote);
     }
+    if (seen->state == GROAT__LEASE_NONE)
+        groat__behind_wake(w->remote);
 }
 
 /* Waits for the entry while another host makes it; true: it is found.  The
