@@ -69,9 +69,9 @@ static void skip_blanks(reader *r)
         r->at++;
 }
 
-/* Returns the length of a field, which ends at a blank outside of parentheses.
+/* Returns the length of a value, which ends at a blank outside of parentheses.
  */
-static size_t field_length(const char *at)
+static size_t value_length(const char *at)
 {
     size_t len = 0;
     int depth = 0;
@@ -83,21 +83,32 @@ static size_t field_length(const char *at)
     return depth > 0 ? strcspn(at, " \t") : len;
 }
 
-/* Reads the next field, malloc'd; NULL at the line's end. */
-static char *take_word(reader *r)
+/* Takes the next len bytes, malloc'd; NULL if there are none. */
+static char *take(reader *r, size_t len)
 {
-    size_t len;
     char *word;
 
-    skip_blanks(r);
     r->field = r->at;
-    len = field_length(r->at);
     if (len == 0)
         return NULL;
     word = copy(r, r->at, len);
     if (word != NULL)
         r->at += len;
     return word;
+}
+
+/* Reads the next field, malloc'd; NULL at the line's end. */
+static char *take_word(reader *r)
+{
+    skip_blanks(r);
+    return take(r, strcspn(r->at, " \t"));
+}
+
+/* Reads a value or an expression in parentheses, malloc'd. */
+static char *take_value(reader *r)
+{
+    skip_blanks(r);
+    return take(r, value_length(r->at));
 }
 
 static char *take_quoted(reader *r)
@@ -493,7 +504,7 @@ static groat_status read_values(reader *r, groat__slot *slot)
 
     slot->allowed = take_word(r);
     allowed_at = r->field;
-    slot->deflt = take_word(r);
+    slot->deflt = take_value(r);
     default_at = r->field;
     slot->unit = take_word(r);
     slot->meaning = take_quoted(r);

@@ -490,7 +490,7 @@ static void keep_origin(reader *r, const char *word)
 {
     groat__run_def *def = r->def;
 
-    if (word != NULL && strcmp(word, "#from") == 0 &&
+    if (word != NULL && strcmp(word, "#from") == 0 && *r->at != '\0' &&
         def->from_count < GROAT_PLAN_BUFFERS)
         def->from[def->from_count++] = (groat__run_from){r->line + 1, r->at};
 }
