@@ -39,8 +39,9 @@
  * ERRORS.  A function that can fail returns a groat_status, 0 or negative, and
  * takes a groat_error, which may be NULL.  Out-parameters are written on
  * success only.  NULL for the object that a function is called with is INVALID
- * ("the spec is NULL"), or gives NULL or 0 where there is no status.  Other
- * pointers may be NULL only where that is said.
+ * ("the spec is NULL"), or gives NULL or 0 where there is no status
+ * (groat_default_target(): its last choice).  Other pointers may be NULL only
+ * where that is said.
  *
  * OWNERSHIP.  What comes through `T **out` belongs to the caller and is
  * released by the one function that its comment names.  `const T *` results are

@@ -25,7 +25,7 @@ int groat__used_open(const char *path, const groat__log *log)
 
     if (path == NULL || *path == '\0')
         return -1;
-    /* A pipe that nobody reads is not waited for. */
+    /* A pipe that nobody reads is not waited for: its lines are lost. */
     fd = open(path,
               O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
               MODE);
