@@ -256,6 +256,17 @@ if [ "$(dd if=y.npy bs=1 skip=1 count=5 2>/dev/null)" = NUMPY ] &&
 else
     fail "the header is numpy's"
 fi
+if command -v python3 >/dev/null; then
+    python3 - <<'END'
+import pathlib
+data = pathlib.Path("y.npy").read_bytes()
+size = int.from_bytes(data[8:10], "little")
+head = data[10:10 + size].rstrip().ljust(373) + b"\n"
+pathlib.Path("long.npy").write_bytes(
+    data[:8] + len(head).to_bytes(2, "little") + head + data[10 + size:])
+END
+    expect "a header of 374 bytes" 0 run ./my_reduce $on --expect y=long.npy
+fi
 expect "expected as .npy" 0 run ./my_reduce $on --expect y=y.npy
 expect "expected as bytes" 0 run ./my_reduce $on --expect y.bin
 head -c 20 /dev/zero >zeros
@@ -340,6 +351,25 @@ refuses "a parameter's name" "arg cols int 1..9 3 columns \"c\"" \
     "cols is a parameter of params.def already"
 refuses "a float in a shape" "arg rows float - 1 rows \"r\"" "unknown name"
 refuses "a bind of no field" "bind none = 1" "args.h has no field none"
+# holds CODE PAD LOW: the values of an unsigned and an int.
+cp -r bad wide
+sed -i 's/bad/wide/g' wide/*.h wide/*.def wide/*.c
+mv wide/bad.h wide/wide.h
+sed -i 's/^};/    unsigned pad;\n    int low;\n};/' wide/args.h
+sed -i 's/^launch args .*/launch args = 24/' wide/params.def
+holds() {
+    sed 's/bad/wide/g' good.def >wide/run.def
+    echo "bind pad = $2
+bind low = $3" >>wide/run.def
+    expect "fields of $2 and $3" "$1" run ./wide $on
+}
+holds 0 4294967295 '0 - 2147483648'
+holds 2 4294967296 0
+says "that is too large" "field pad of args.h has 32 bits, which do not hold 4294967296"
+holds 2 '0 - 1' 0
+says "that has no sign" "which do not hold -1"
+holds 2 0 2147483648
+says "that is too large, too" "field low of args.h has 32 bits"
 sed 's/ f32 in/ f33 in/' good.def >bad/run.def
 expect "run.def: no dtype" 2 run ./bad $on
 says "the dtypes are listed" "'f33' is no dtype; dtypes: f64, f32, bf16"

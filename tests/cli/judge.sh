@@ -187,6 +187,15 @@ echo 'extern "C" __global__ void wide(size_t n, int *y) { y[0] = n > 5; }' >wide
 expect "a size" 0 judge wide.cu --entry wide --block 1 --buffer y=1 --arg n=6
 expect "a negative size" 2 judge wide.cu --entry wide --block 1 --buffer y=1 --arg n=-1
 says "is refused" "allowed are 0 to 9223372036854775807"
+cat >skipped.cu <<'END'
+#if 0
+#  if 1
+#endif
+extern "C" __global__ void skipped(float *other, int n) {}
+#endif
+extern "C" __global__ void skipped(int *y) { y[0] = 1; }
+END
+expect "code that is skipped" 0 judge skipped.cu --entry skipped --block 1 --buffer y=1
 expect "no block" 2 judge wide.cu --entry wide --buffer y=1 --arg n=1
 says "is missing" "--block is not given"
 expect "no entry" 2 judge wide.cu --block 1 --buffer y=1 --arg n=1

@@ -251,7 +251,7 @@ static void make_binary(groat__str *text, int depth, column *out)
 
 static void make_int(groat__str *text, int depth, column *out)
 {
-    uint32_t kind = depth == 0 ? draw(3) : 3 + draw(6);
+    uint32_t kind = depth == 0 ? draw(3) : 3 + draw(7);
     int constant = (int)draw(1000);
     column a;
 
@@ -287,6 +287,13 @@ static void make_int(groat__str *text, int depth, column *out)
         groat__str_add(text, ")");
         for (size_t p = 0; p < POINTS; p++)
             out->at[p] = wrap(-(int64_t)a.at[p]);
+        break;
+    case 6:
+        groat__str_add(text, "!(");
+        make_int(text, depth - 1, &a);
+        groat__str_add(text, ")");
+        for (size_t p = 0; p < POINTS; p++)
+            out->at[p] = a.at[p] == 0;
         break;
     default:
         make_binary(text, depth, out);

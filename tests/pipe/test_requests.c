@@ -395,6 +395,22 @@ START_TEST(a_list_is_built)
 }
 END_TEST
 
+START_TEST(a_list_that_cannot_be_built)
+{
+    const groat_warm_item items[] = {
+        {sizeof(items[0]), "adder:step=x", "cpu:gfx942"},
+        {sizeof(items[0]), "adder:step=4", "cpu:gfx942"}};
+    groat_warm_result result = {.size = sizeof(result)};
+    groat_context *context = rig_open(&fix);
+
+    (void)groat_warm(context, items, COUNT(items), GROAT_WARM_BUILD, NULL, NULL,
+                     &result, &fix.error);
+    ck_assert_uint_eq(result.failed, 1);
+    ck_assert_uint_eq(result.compiled, 1);
+    groat_close(context);
+}
+END_TEST
+
 /* ---- manifests ----------------------------------------------------------- */
 
 static int see_line(void *user, const groat_warm_event *event)
@@ -541,6 +557,7 @@ int main(void)
     tcase_add_test(tests, a_manifest_is_warmed);
     tcase_add_test(tests, manifests_that_are_refused);
     tcase_add_test(tests, a_list_is_built);
+    tcase_add_test(tests, a_list_that_cannot_be_built);
     tcase_add_test(tests, lists_that_are_refused);
     suite_add_tcase(suite, tests);
     return run_suite(suite);

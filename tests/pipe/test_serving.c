@@ -142,17 +142,32 @@ START_TEST(more_misses_than_are_kept)
 }
 END_TEST
 
+static void see_field(void *user, const char *field, const char *wanted,
+                      const char *found)
+{
+    (void)snprintf(user, 80, "%s: %s, %s", field, wanted, found);
+}
+
 START_TEST(a_miss_names_the_nearest)
 {
     groat_context *context = rig_open(&fix);
     groat_kernel *kernel = NULL;
     char key[33];
     char words[200];
+    groat_explanation why = {.size = sizeof(why)};
+    char field[80] = "";
     groat_spec *spec;
 
     (void)rig_get(&fix, context, "adder:step=3", target, GROAT_FROM_COMPILER);
     (void)rig_get(&fix, context, "adder:step=5,doubled=7", target,
                   GROAT_FROM_COMPILER);
+    spec = rig_parse(&fix, context, "adder:step=4,doubled=7", target);
+    ck_assert_int_eq(groat_explain(spec, &why, see_field, field, &fix.error),
+                     GROAT_OK);
+    ck_assert_ptr_nonnull(
+        strstr(why.text, "whose identity differs in 1 line: param step"));
+    ck_assert_str_eq(field, "param step: 4, 5");
+    groat_spec_free(spec);
     spec = rig_parse(&fix, context, "adder:step=9", target);
     ck_assert_int_eq(groat_build(spec, NULL, NULL, NULL, &fix.error), GROAT_OK);
     ck_assert_int_eq(groat_spec_key(spec, key, NULL, &fix.error), GROAT_OK);
