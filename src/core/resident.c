@@ -192,7 +192,7 @@ void groat_kernel_release(groat_kernel *kernel)
 {
     /* The context's own reference keeps the handle until groat_close. */
     if (kernel != NULL && groat__resident_counts(kernel) &&
-        groat__is_usable(groat__kernel_context(kernel)) &&
+        groat__is_usable(kernel->context) &&
         atomic_fetch_sub_explicit(&kernel->refs, 1, memory_order_release) == 2)
         groat__resident_sweep(kernel->context);
 }

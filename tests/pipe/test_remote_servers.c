@@ -157,6 +157,17 @@ static groat_context *open_host(const char *url, const char *key)
     return rig_open_with(&fix, &options);
 }
 
+/* Opens a host that writes, at servers of this program's. */
+static groat_context *open_writer(server *objects, server *locks)
+{
+    char url[64];
+
+    serve_objects(objects);
+    serve_leases(locks);
+    (void)snprintf(url, sizeof(url), "http://localhost:%u/a", objects->port);
+    return open_host(url, key_path);
+}
+
 static groat_remote_info info_of(groat_context *context)
 {
     groat_remote_info info = {.size = sizeof(info)};
@@ -386,17 +397,12 @@ START_TEST(a_changed_holder_may_have_made_it)
     static server objects = {.answer = count_gets};
     static server locks = {.answer = forget_holder};
     groat_context *context;
-    char url[64];
 
-    serve_objects(&objects);
-    serve_leases(&locks);
-    (void)snprintf(url, sizeof(url), "http://localhost:%u/a", objects.port);
-    context = open_host(url, key_path);
+    context = open_writer(&objects, &locks);
     rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
     groat_close(context);
     ck_assert_uint_eq(looks, 9);
-    /* the first, those before the third to the ninth look, one with the lease
-     */
+    /* the first, one before each look from the third on, one with the lease */
     ck_assert_uint_eq(gets, 9);
 }
 END_TEST
@@ -493,12 +499,8 @@ START_TEST(an_unsent_kernel_gives_its_lease_back)
     static server locks = {.answer = count_given};
     groat_request *requests[2] = {NULL, NULL};
     groat_context *context;
-    char url[64];
 
-    serve_objects(&objects);
-    serve_leases(&locks);
-    (void)snprintf(url, sizeof(url), "http://localhost:%u/a", objects.port);
-    context = open_host(url, key_path);
+    context = open_writer(&objects, &locks);
     for (int i = 0; i < 2; i++) {
         groat_spec *spec =
             rig_parse(&fix, context, i == 0 ? "adder:step=3" : "adder:step=4",
