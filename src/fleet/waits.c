@@ -9,6 +9,8 @@
  */
 #include "fleet/remote.h"
 
+#include <math.h>
+
 #include "base/clock.h"
 
 enum {
@@ -19,7 +21,14 @@ enum {
 
 /* Times between two polls: thousands of hosts may wait for one key, and each
  * poll is a command to one server. */
-enum { NAPS_OF_A_COMPILE = 5, LEAST_NAP_MS = 20, MOST_NAP_MS = 250 };
+enum {
+    LOOK_EACH = 5,        /* polls, for the entry             */
+    NAPS_OF_THE_WAIT = 5, /* where no compile's time is known */
+    FIRST_NAP_MS = 20,
+    NAPS_OF_A_COMPILE = 20, /* where one is                     */
+    LEAST_NAP_MS = 10,
+    MOST_NAP_MS = 250
+};
 
 /* An entry that another host may be making. */
 typedef struct wish {
@@ -40,18 +49,23 @@ typedef struct sight {
     bool changed;    /* holders: the first one may be compiling still */
 } sight;
 
-/* Who does not know how long a compile takes goes by what was waited so far, so
- * that a short one is found soon. */
+/* Polls are dense about the time at which a compile that began with this wait
+ * would end, and sparse before and after.  Who does not know how long a compile
+ * takes goes by what was waited so far, so that a short one is found soon. */
 static unsigned nap_ms(const wish *w)
 {
     double now_ms = groat__now_ms();
+    double waited_ms = now_ms - w->start_ms;
     double left_ms = w->end_ms - LAST_MS - now_ms;
-    double compile_ms =
-        w->expected_ms != 0 ? w->expected_ms : now_ms - w->start_ms;
-    double ms = compile_ms / NAPS_OF_A_COMPILE;
+    double compile_ms = w->expected_ms;
+    double ms = waited_ms / NAPS_OF_THE_WAIT;
+    double least_ms = FIRST_NAP_MS;
 
-    ms = ms < LEAST_NAP_MS ? LEAST_NAP_MS : ms > MOST_NAP_MS ? MOST_NAP_MS : ms;
-    ms = ms < left_ms ? ms : left_ms;
+    if (compile_ms > 0) {
+        ms = fabs(compile_ms - waited_ms) / 2;
+        least_ms = fmax(compile_ms / NAPS_OF_A_COMPILE, LEAST_NAP_MS);
+    }
+    ms = fmin(fmin(fmax(ms, least_ms), MOST_NAP_MS), left_ms);
     return ms < 1 ? 1 : (unsigned)ms;
 }
 
@@ -124,7 +138,7 @@ static bool wait_for(const wish *w, sight *seen)
                             groat__now_ms() < w->end_ms - LAST_MS && nap(w);
          naps++) {
         if ((seen->state == GROAT__LEASE_NONE || seen->changed ||
-             naps % NAPS_OF_A_COMPILE == 0) &&
+             naps % LOOK_EACH == 0) &&
             find(w))
             return true;
         look(w, seen);
