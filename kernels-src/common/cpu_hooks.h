@@ -7,7 +7,7 @@
  */
 #pragma once
 
-enum { GROAT_CPU_HOOKS_VERSION = 9 };
+enum { GROAT_CPU_HOOKS_VERSION = 10 };
 
 /* Element types of mfma. */
 enum { GROAT_CPU_BF16, GROAT_CPU_F16, GROAT_CPU_FP8, GROAT_CPU_BF8 };
@@ -111,9 +111,10 @@ struct groat_cpu_ops {
                   unsigned a_mn_major, unsigned b_mn_major,
                   unsigned long long desc_a, unsigned long long desc_b,
                   unsigned accumulate, float *acc);
-    /* Reports an index outside of an array, at a line of the source. */
-    void (*out_of_bounds)(struct groat_cpu_env *env, const char *file,
-                          unsigned line, long long index);
+    /* Reports an index outside of an array of type `array`; `from` is a return
+     * address into the line that has it. */
+    void (*out_of_bounds)(struct groat_cpu_env *env, const char *array,
+                          long long index, const void *from);
     /* Returns the value of lane `lane` of the wave; all lanes take part. */
     unsigned (*shuffle)(struct groat_cpu_env *env, unsigned value,
                         unsigned lane);

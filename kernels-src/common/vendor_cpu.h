@@ -391,21 +391,25 @@ GROAT_DEVICE void mfma(accumulator<m> &acc, operand a, operand b)
 
 } // namespace groat
 
-// -fsanitize=bounds calls this for an index outside of an array; the data that
-// `place` points to begins with the source location.  The C++ compiler's own
-// run-time has the same name and is not linked.
+// -fsanitize=bounds calls this for an index outside of an array, with the
+// source location and the array's type.  The C++ compiler's own run-time has
+// the same name and is not linked.
 struct groat_cpu_place {
     const char *file;
     unsigned line;
     unsigned column;
+    const struct {
+        unsigned short kind;
+        unsigned short info;
+        char name[1]; // quoted, as 'float [32]'
+    } *array;
 };
 
 extern "C" void __ubsan_handle_out_of_bounds(void *place, void *index)
 {
-    const groat_cpu_place *at = static_cast<const groat_cpu_place *>(place);
-
-    groat::cpu_env->ops->out_of_bounds(groat::cpu_env, at->file, at->line,
-                                       reinterpret_cast<long long>(index));
+    groat::cpu_env->ops->out_of_bounds(
+        groat::cpu_env, static_cast<const groat_cpu_place *>(place)->array->name,
+        reinterpret_cast<long long>(index), __builtin_return_address(0));
 }
 
 extern "C" __attribute__((visibility("default"))) unsigned

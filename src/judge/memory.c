@@ -272,13 +272,12 @@ void groat__judge_touch_shared(groat__judge *j, uint32_t address,
         address, bytes, 0, false);
 }
 
-void groat__judge_out_of_bounds(struct groat_cpu_env *env, const char *file,
-                                unsigned line, long long index)
+void groat__judge_out_of_bounds(struct groat_cpu_env *env, const char *array,
+                                long long index, const void *from)
 {
-    groat__judge_report(
-        groat__judge_enter(env),
-        "uses element %lld of an array, outside its bounds, in %s line %u",
-        index, file, line);
+    groat__judge_report(groat__judge_at(env, from),
+                        "uses element %lld of an array %s, outside its bounds",
+                        index, array);
 }
 
 void groat__judge_shared_load(struct groat_cpu_env *env, unsigned address,

@@ -10,8 +10,8 @@
 #include "groat_tools.h"
 
 /* Reports an index outside of an array in a thread's own memory. */
-void groat__judge_out_of_bounds(struct groat_cpu_env *env, const char *file,
-                                unsigned line, long long index);
+void groat__judge_out_of_bounds(struct groat_cpu_env *env, const char *array,
+                                long long index, const void *from);
 void groat__judge_shared_load(struct groat_cpu_env *env, unsigned address,
                               void *to, unsigned bytes);
 void groat__judge_cluster_load(struct groat_cpu_env *env, unsigned address,

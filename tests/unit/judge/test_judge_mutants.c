@@ -98,9 +98,9 @@ static const fault faults[] = {
     {PROBE_LANES_STORE_LOAD, NV, "since the last barrier"},
     {PROBE_LANES_COPY_LOAD, NV, "since the last barrier"},
     {PROBE_ARRAY_LOAD_PAST, ALL,
-     "of an array, outside its bounds, in "
-     "judge_probe/judge_probe.h line "},
-    {PROBE_ARRAY_STORE_BEFORE, ALL, "of an array, outside its bounds"},
+     "of an array 'unsigned int [4]', outside its bounds (here at "
+     "judge_probe/judge_probe.h:"},
+    {PROBE_ARRAY_STORE_BEFORE, ALL, "of an array 'unsigned int [4]', outside"},
 };
 
 enum { FAULTS = COUNT(faults) };
