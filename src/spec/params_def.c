@@ -633,7 +633,8 @@ static groat_status read_derive(reader *r)
     if (*r->at != '=' || semi == NULL) {
         free(slot->name);
         slot->name = NULL;
-        return bad(r, "'= expression ; unit \"meaning\"' expected");
+        return bad(r, "'= expression ; unit \"meaning\"' expected after the "
+                      "name, without a type");
     }
     status = compile(r, r->at + 1, (size_t)(semi - r->at - 1), &slot->expr);
     r->family->derived[r->family->derived_count++] = r->family->slot_count++;
@@ -821,19 +822,23 @@ static groat_status check_entry(reader *r)
     const char *at = family->entry;
     bool good = groat__is_letter(*at) || *at == '_';
 
+    r->line = r->entry_line;
     while (good && *at != '\0') {
         size_t len = strcspn(at, "}");
 
         if (*at == '{') {
-            good = at[len] == '}' &&
-                   groat__family_slot(family, at + 1, len - 1) != GROAT__SLOTS;
+            good = at[len] == '}';
+            if (good &&
+                groat__family_slot(family, at + 1, len - 1) == GROAT__SLOTS) {
+                r->field = at + 1;
+                return bad(r, "the family has no such constant");
+            }
             at += len;
         } else {
             good = groat__is_word(*at);
         }
         at++;
     }
-    r->line = r->entry_line;
     r->field = family->entry;
     return good ? GROAT_OK
                 : bad(r, "letters, digits, '_' and {constant} expected");
@@ -845,7 +850,7 @@ static groat_status read_lines(reader *r, const char *text)
 
     while (*text != '\0' && status == GROAT_OK) {
         size_t len = strcspn(text, "\n");
-        char *line = strndup(text, len);
+        char *line = strndup(text, len - (len > 0 && text[len - 1] == '\r'));
 
         if (line == NULL)
             return groat__fail(r->error, GROAT_NO_MEMORY, "no memory");
