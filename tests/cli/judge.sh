@@ -239,9 +239,38 @@ finds wrong_dynamic "the block has 128 bytes" --block 64 --shared 128 \
     --buffer y=64
 finds wrong_mask "the mask 0xffff, which lacks its own lane" --block 32 --buffer x=32 \
     --buffer y=32
-expect "an array of a thread's own" 1 judge "$kernels" --entry wrong_stack \
-    --block 64 --buffer x=64 --buffer y=64
-says "has no such element" "of an array, outside its bounds"
+finds wrong_stack "of an array 'int [4]', outside its bounds" --block 64 \
+    --buffer x=64 --buffer y=64
+
+# Kernels by their names.
+cat >spaces.cu <<'END'
+namespace first { inline namespace v1 {
+__global__ void same(float *y) { y[threadIdx.x] = 1; }
+} }
+namespace second::inner {
+struct pair { int a, b; };
+__global__ void same(float *y, int shift) { y[threadIdx.x + shift] = 2; }
+template <int N> __global__ void many(float *y) { y[threadIdx.x] = N; }
+}
+namespace alias = first;
+__global__ void last(float *y, int n) { y[threadIdx.x] = n; }
+END
+names() {
+    expect "$1" 0 judge spaces.cu --entry "$@" --block 32 --buffer y=32:out
+}
+names same
+names first::same
+names inner::same --arg shift=0
+names ::second::inner::same --arg shift=0
+names 'many<3>'
+names last --arg n=1
+expect "a template" 2 judge spaces.cu --entry many --block 32 --buffer y=32
+says "is told how" "spaces.cu:7: many is a template: give its arguments, as in --entry 'many<...>'"
+expect "no kernel" 2 judge spaces.cu --entry other --block 32 --buffer y=32
+says "tells those that are" "first::same, second::inner::same, second::inner::many, last"
+expect "a buffer for a number" 2 judge spaces.cu --entry last --block 32 \
+    --buffer y=32 --buffer n=1
+says "is refused" "--buffer is 'n=1'; expected NAME=SHAPE of a pointer of last(float * y, int n)"
 
 # Output data: reversing twice restores the input.
 reverse() {

@@ -33,8 +33,7 @@ typedef struct given {
 typedef struct work {
     groat__cli *cli;
     const char *file;
-    const char *shown; /* the file's name in findings */
-    const char *entry;
+    const char *shown;              /* the file's name in findings */
     char name[ENTRY_BYTES_MAX + 1]; /* entry's, no template arguments */
     unsigned block[3];
     groat__cuda_source source;
@@ -93,7 +92,6 @@ static int check_entry(work *w)
                                  "arguments where it has parameters",
                                  entry ? "'" : "", entry ? entry : "not given",
                                  entry ? "'" : "");
-    w->entry = entry;
     memcpy(w->name, name, len);
     return GROAT__EXIT_DONE;
 }
@@ -130,7 +128,8 @@ static int take_given(work *w, const char *option, bool pointer,
     for (size_t i = 0; i < w->source.param_count && text[len]; i++) {
         groat__cuda_param *param = &w->source.params[i];
 
-        if (param->name.len != len || (param->pointer && !pointer) ||
+        if (param->name.len != len ||
+            (pointer ? !param->pointer && param->dtype : param->pointer) ||
             strncmp(param->name.data, text, len) != 0)
             continue;
         if (w->given[i].value)
@@ -260,7 +259,7 @@ static groat_status write_kernel(work *w)
                     "namespace\n{\n#include \"code.h\"\n}\n\n"
                     "GROAT_KERNEL(%s_args)\n{\n#line %d \"%s\"\n"
                     "    groat::call(&%s",
-                    w->name, w->source.line, w->shown, w->entry);
+                    w->name, w->source.line, w->shown, w->source.entry.data);
     for (size_t i = 0; i < w->source.param_count; i++)
         groat__str_addf(&text, ", %s(args.%s)",
                         !w->source.params[i].pointer && is_real(w, i)
@@ -280,6 +279,30 @@ static groat_status write_kernel(work *w)
     return write_file(w, "code.h", &text);
 }
 
+static bool is_way(const char *word, size_t len)
+{
+    return (len == 2 && strncmp(word, "in", len) == 0) ||
+           (len == 3 && strncmp(word, "out", len) == 0) ||
+           (len == 5 && strncmp(word, "inout", len) == 0);
+}
+
+/* Appends the words "in", "out" or "inout" and what follows; if nothing does,
+ * random numbers of an input, and what counts as equal of an output. */
+static void add_way(const groat__cuda_param *param, bool real,
+                    const char *words, groat__str *out)
+{
+    const char *way = *words != '\0' ? words : param->constant ? "in" : "inout";
+    size_t len = strlen(way);
+
+    groat__str_add(out, way);
+    if (!is_way(way, len))
+        return;
+    if (*way == 'i')
+        groat__str_add(out, real ? " random(-1, 1)" : " random(0, 100)");
+    if (strstr(way, "out") != NULL)
+        groat__str_add(out, real ? " relative(1e-5)" : " exact");
+}
+
 /* Appends a line of run.def, and where it is from, from "SHAPE[:[DTYPE
  * ]WORDS]". */
 static groat_status add_buffer(work *w, size_t i, groat__str *out)
@@ -290,10 +313,6 @@ static groat_status add_buffer(work *w, size_t i, groat__str *out)
     const char *words = value + shape + (value[shape] == ':');
     size_t first = strcspn(words, " ");
     const char *dtype = param->dtype;
-    bool way = strncmp(words, "in", first) == 0 ||
-               strncmp(words, "out", first) == 0 ||
-               strncmp(words, "inout", first) == 0;
-    bool real;
 
     if (strpbrk(value, "\r\n") != NULL)
         return groat__cli_error(&w->error, GROAT_INVALID,
@@ -302,7 +321,7 @@ static groat_status add_buffer(work *w, size_t i, groat__str *out)
     groat__str_addf(out, "#from --buffer %s=%s\nbuffer %s [%.*s] ",
                     param->name.data, value, param->name.data, (int)shape,
                     value);
-    if (first > 0 && !way) {
+    if (first > 0 && !is_way(words, first)) {
         groat__str_addf(out, "%.*s ", (int)first, words);
         dtype = words;
         words += first + strspn(words + first, " ");
@@ -315,15 +334,7 @@ static groat_status add_buffer(work *w, size_t i, groat__str *out)
                                 param->type.data, param->name.data, w->name,
                                 param->name.data, (int)shape, value);
     }
-    real = *dtype == 'f' || *dtype == 'b' || *dtype == 'e';
-    if (*words)
-        groat__str_add(out, words);
-    else
-        groat__str_addf(out, "%s %s%s", param->constant ? "in" : "inout",
-                        real ? "random(-1, 1)" : "random(0, 100)",
-                        param->constant ? ""
-                        : real          ? " relative(1e-5)"
-                                        : " exact");
+    add_way(param, *dtype == 'f' || *dtype == 'b' || *dtype == 'e', words, out);
     groat__str_addf(out, " \"%s\"\n", param->type.data);
     return GROAT_OK;
 }
@@ -411,8 +422,8 @@ static groat_status read_source(work *w)
             groat__cli_error(&w->error, GROAT_INVALID,
                              "%s has a byte of 0: it is no source", w->file);
     if (!status)
-        status =
-            groat__cuda_read(w->shown, text, w->entry, &w->source, &w->error);
+        status = groat__cuda_read(w->shown, text, w->cli->values.entry,
+                                  &w->source, &w->error);
     free(text);
     return status;
 }

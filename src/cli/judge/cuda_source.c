@@ -18,10 +18,22 @@ typedef struct token {
     int line;
 } token;
 
+enum { SPACES = 16 };
+
+/* A namespace that is open where the reader is. */
+typedef struct space {
+    const char *name; /* "a::b"; blanks are left out of it in `out` */
+    size_t len;       /* 0: it has no name, or need not be named */
+    int depth;        /* of braces around its own */
+} space;
+
 typedef struct reader {
     const char *file;
-    const char *entry;
-    size_t entry_len;
+    const char *entry; /* as given */
+    space spaces[SPACES];
+    size_t space_count;
+    int depth;        /* of braces */
+    bool templated;   /* behind "template <...>" of a declaration */
     const char *text; /* the whole file */
     const char *at;   /* next byte to read */
     const char *done; /* end of the input copied to the output */
@@ -392,11 +404,39 @@ static groat_status read_params(reader *r, const token *kernel)
     return GROAT_OK;
 }
 
+/* Appends a name with the namespaces that are open. */
+static void add_name(const reader *r, const token *name, groat__str *out)
+{
+    for (size_t i = 0; i < r->space_count; i++) {
+        const space *s = &r->spaces[i];
+
+        for (size_t k = 0; k < s->len; k++)
+            if (!isspace((unsigned char)s->name[k]))
+                groat__str_addn(out, &s->name[k], 1);
+        if (s->len > 0)
+            groat__str_add(out, "::");
+    }
+    groat__str_addn(out, name->at, name->len);
+}
+
+/* Whether a kernel's full name ends with the entry's. */
+static bool is_wanted(const reader *r, const groat__str *full)
+{
+    const char *entry = r->entry + (strncmp(r->entry, "::", 2) == 0 ? 2 : 0);
+    size_t len = strcspn(entry, "<");
+    const char *end = full->data + full->len;
+
+    return len > 0 && len <= full->len && strncmp(end - len, entry, len) == 0 &&
+           (len == full->len || end[-(ptrdiff_t)len - 1] == ':');
+}
+
 /* Reads "void __launch_bounds__(256) NAME(" and so on, after __global__. */
 static groat_status read_kernel(reader *r)
 {
     token name = {"", 0, 0};
     token t = take(r);
+    groat__str full = {0};
+    bool wanted;
 
     for (; t.len > 0 && *t.at != '(' && *t.at != ';'; t = take(r)) {
         name = t;
@@ -407,12 +447,19 @@ static groat_status read_kernel(reader *r)
     }
     if (t.len == 0 || *t.at != '(' || name.len == 0)
         return GROAT_OK;
-    groat__str_addf(&r->out->kernels, "%s%.*s", r->out->kernels.len ? ", " : "",
-                    (int)name.len, name.at);
-    if (r->out->found || name.len != r->entry_len ||
-        strncmp(name.at, r->entry, name.len) != 0)
+    add_name(r, &name, &full);
+    groat__str_addf(&r->out->kernels, "%s%s", r->out->kernels.len ? ", " : "",
+                    full.failed ? "" : full.data);
+    wanted = !r->out->found && !full.failed && is_wanted(r, &full);
+    if (wanted)
+        groat__str_addf(&r->out->entry, "%s%s", full.data,
+                        r->entry + strcspn(r->entry, "<"));
+    r->out->kernels.failed |= full.failed;
+    groat__str_free(&full);
+    if (!wanted)
         return GROAT_OK;
     r->out->found = true;
+    r->out->templated = r->templated;
     r->out->line = name.line;
     return read_params(r, &name);
 }
@@ -566,6 +613,57 @@ static groat_status check_extern(reader r)
     return status;
 }
 
+/* Opens a namespace, behind its first word; an alias has no brace.  An inline
+ * one need not be named. */
+static void read_namespace(reader *r, bool inlined)
+{
+    reader ahead = *r;
+    token first = take(&ahead);
+    token t = first;
+    size_t len = 0;
+
+    for (; t.len > 0 && (groat__is_word(*t.at) || *t.at == ':');
+         t = take(&ahead))
+        len = (size_t)(t.at + t.len - first.at);
+    if (!is(&t, "{"))
+        return;
+    *r = ahead;
+    if (r->space_count < SPACES)
+        r->spaces[r->space_count++] =
+            (space){first.at, inlined ? 0 : len, r->depth};
+    r->depth++;
+}
+
+/* Follows what a kernel's name depends on. */
+static void read_scope(reader *r, const token *t)
+{
+    reader ahead = *r;
+    token next;
+
+    if (is(t, "namespace")) {
+        read_namespace(r, false);
+    } else if (is(t, "inline")) {
+        next = take(&ahead);
+        if (is(&next, "namespace")) {
+            *r = ahead;
+            read_namespace(r, true);
+        }
+    } else if (is(t, "template")) {
+        next = take(&ahead);
+        r->templated = is(&next, "<");
+    } else if (is(t, "{")) {
+        r->depth++;
+        r->templated = false;
+    } else if (is(t, ";")) {
+        r->templated = false;
+    } else if (is(t, "}")) {
+        r->depth--;
+        if (r->space_count > 0 &&
+            r->spaces[r->space_count - 1].depth == r->depth)
+            r->space_count--;
+    }
+}
+
 static groat_status read_all(reader *r)
 {
     groat_status status = GROAT_OK;
@@ -597,6 +695,8 @@ static groat_status read_all(reader *r)
             }
         } else if (is(&t, "__global__")) {
             status = read_kernel(r);
+        } else {
+            read_scope(r, &t);
         }
     }
     return status;
@@ -616,8 +716,7 @@ groat_status groat__cuda_read(const char *file, const char *text,
                               groat_error *error)
 {
     reader r = {.file = file,
-                .entry = groat__cuda_name(entry),
-                .entry_len = strcspn(groat__cuda_name(entry), "<"),
+                .entry = entry,
                 .text = text,
                 .at = text,
                 .done = text,
@@ -636,6 +735,11 @@ groat_status groat__cuda_read(const char *file, const char *text,
                            "functions: %.300s",
                            file, entry,
                            out->kernels.len ? out->kernels.data : "none");
+    if (out->templated && strchr(entry, '<') == NULL)
+        return groat__fail(error, GROAT_INVALID,
+                           "%s:%d: %.64s is a template: give its arguments, as "
+                           "in --entry '%.64s<...>'",
+                           file, out->line, entry, entry);
     return out->text.failed ? groat__fail(error, GROAT_NO_MEMORY,
                                           "no memory for the text of %s", file)
                             : GROAT_OK;
@@ -649,4 +753,5 @@ void groat__cuda_free(groat__cuda_source *source)
     }
     groat__str_free(&source->text);
     groat__str_free(&source->kernels);
+    groat__str_free(&source->entry);
 }
