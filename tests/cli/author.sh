@@ -40,6 +40,13 @@ for template in gemv reduce ring tile; do
             fail "$header of $template compiles"
     done
 done
+cp -r my_reduce lazy
+(cd lazy && mv my_reduce.h lazy.h && sed -i 's/my_reduce/lazy/g' ./* &&
+    sed -i 's/.*global_store4(args.y.*/;/' lazy.h && sed -i 's/$/\r/' params.def)
+expect "an output that is not written, CRLF" 1 run ./lazy --target cpu:sm_90a
+answers "is told" ", as it was filled before the launch"
+expect "and as JSON" 1 run ./lazy --target cpu:sm_90a --json
+answers "too" '"unwritten": true'
 expect "draw one of its own" 0 draw ./my_tile --target cpu:sm_90a -o tile.svg
 expect "its bank conflicts" 0 run ./my_tile:pad=0 --target cpu:sm_90a \
     --report banks
@@ -109,6 +116,7 @@ says "is written with its folder" "on the command line by GROAT_FAMILY_PATH or a
 expect "a folder that is there" 1 new my_tile
 says "it is named" "my_tile"
 [ -s my_tile/run.def ] || fail "it is left as it was"
+expect "a name as a shell completes it" 0 new slashed/
 for name in class int groat u32; do
     expect "the name $name" 2 new $name
     says "$name is a word of the language" "a word of C++ or a type of groat"

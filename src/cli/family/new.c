@@ -388,7 +388,7 @@ int groat__cmd_new(groat__cli *cli)
                                  "--from makes a folder, --refresh is for one "
                                  "that is there");
     groat__str_add(&word, cli->words[0]);
-    while (values->refresh && word.len > 1 && word.data[word.len - 1] == '/')
+    while (word.len > 1 && word.data[word.len - 1] == '/')
         word.data[--word.len] = '\0';
     if (word.failed)
         return groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory");

@@ -24,10 +24,12 @@ static void print_wrong(const groat__comparison *sum)
                  " bytes are wrong; first %s, expected ",
                  sum->mismatches, sum->bytes, place);
     if (sum->first->element)
-        (void)printf("%s, got %s\n", sum->first_want, sum->first_have);
+        (void)printf("%s, got %s", sum->first_want, sum->first_have);
     else
-        (void)printf("0x%02x, got 0x%02x\n", sum->first_expected,
-                     sum->first_got);
+        (void)printf("0x%02x, got 0x%02x", sum->first_expected, sum->first_got);
+    (void)printf("%s\n", sum->first_unwritten
+                             ? ", as it was filled before the launch"
+                             : "");
 }
 
 static void print_error(const groat__comparison *sum)

@@ -14,14 +14,17 @@ static void note_first(groat__comparison *sum, const groat_buffer *buffer,
                        size_t offset, const unsigned char *want,
                        const unsigned char *got)
 {
+    size_t width = buffer->element ? (size_t)buffer->element->bytes : 1;
+    size_t at = offset / width * width;
+
     sum->first = buffer;
     sum->first_offset = offset;
     sum->first_expected = want[offset];
     sum->first_got = got[offset];
+    sum->first_unwritten = !buffer->filled;
+    for (size_t i = 0; i < width; i++)
+        sum->first_unwritten &= got[at + i] == GROAT_POISON;
     if (buffer->element) {
-        size_t width = (size_t)buffer->element->bytes;
-        size_t at = offset / width * width;
-
         groat__element_text(buffer->element, want + at, sum->first_want);
         groat__element_text(buffer->element, got + at, sum->first_have);
     }

@@ -16,6 +16,7 @@ typedef struct groat__comparison {
     uint64_t first_offset;
     unsigned first_expected; /* the expected byte there */
     unsigned first_got;
+    bool first_unwritten; /* the element is as it was filled before */
     char first_want[GROAT__ELEMENT_TEXT]; /* the element of that byte, if    */
     char first_have[GROAT__ELEMENT_TEXT]; /* the buffer has an element type  */
     double norm; /* ||got - want|| / ||want|| of the worst buffer of floats */

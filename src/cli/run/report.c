@@ -106,6 +106,7 @@ static void mismatch_json(groat__json *json, const groat__comparison *sum)
     groat__json_uint(json, "offset", sum->first_offset);
     groat__json_uint(json, "expected", sum->first_expected);
     groat__json_uint(json, "got", sum->first_got);
+    groat__json_bool(json, "unwritten", sum->first_unwritten);
     groat__json_end(json);
 }
 
