@@ -826,13 +826,10 @@ static groat_status check_entry(reader *r)
     while (good && *at != '\0') {
         size_t len = strcspn(at, "}");
 
-        if (*at == '{') {
-            good = at[len] == '}';
-            if (good &&
-                groat__family_slot(family, at + 1, len - 1) == GROAT__SLOTS) {
-                r->field = at + 1;
+        if (*at == '{' && at[len] == '}') {
+            r->field = at + 1;
+            if (groat__family_slot(family, at + 1, len - 1) == GROAT__SLOTS)
                 return bad(r, "the family has no such constant");
-            }
             at += len;
         } else {
             good = groat__is_word(*at);
