@@ -27,7 +27,10 @@ given = parser.parse_args()
 
 
 def nap(i, waited):  # src/fleet/waits.c; the first kernel tells the time
-    return min(max((given.compile if i else waited) / 5, 0.02), 0.25)
+    if i == 0:
+        return min(max(waited / 5, 0.02), 0.25)
+    return min(max(abs(given.compile - waited) / 2, given.compile / 20, 0.01),
+               0.25)
 
 
 def simulate(shuffle, jitter, leases):
