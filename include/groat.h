@@ -549,9 +549,9 @@ GROAT_API groat_status groat_memory_alloc(groat_context *context,
 /* No launch may be using it.  0 is allowed. */
 GROAT_API void groat_memory_free(groat_context *context, const char *target,
                                  uint64_t address);
-/* Copies to the device, or from it, and returns when the copy is done.  Errors:
- * INVALID (target), NO_DEVICE, LAUNCH_FAILED (the address is in no buffer, or
- * an earlier launch faulted). */
+/* Copies to the device, or from it, and returns when the copy is done.  Writes
+ * zeros if `from` is NULL.  Errors: INVALID (target), NO_DEVICE, NO_MEMORY,
+ * LAUNCH_FAILED (the address is in no buffer, or an earlier launch faulted). */
 GROAT_API groat_status groat_memory_write(groat_context *context,
                                           const char *target, uint64_t to,
                                           const void *from, size_t bytes,

@@ -3,8 +3,12 @@
  * launch.c enqueues kernels and moves their data.  groat_kernel_launch is the
  * hot path: a few comparisons and one indirect call on top of the vendor's.
  */
+#include <stdlib.h>
+
 #include "base/error.h"
 #include "core/core.h"
+
+enum { ZEROS_MAX = 1 << 20 }; /* bytes written at a time */
 
 static groat_status bad_launch(const groat_kernel *kernel,
                                const groat_launch *launch, const void *args,
@@ -176,6 +180,22 @@ void groat_memory_free(groat_context *context, const char *target,
         device->release(state, address);
 }
 
+static groat_status write_zeros(const groat__device *device, void *state,
+                                uint64_t to, size_t bytes, groat_error *error)
+{
+    size_t most = bytes < ZEROS_MAX ? bytes : ZEROS_MAX;
+    void *zeros = calloc(1, most > 0 ? most : 1);
+    groat_status status = GROAT_OK;
+
+    if (zeros == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for zeros");
+    for (size_t at = 0; at < bytes && status == GROAT_OK; at += most)
+        status = device->write(state, to + at, zeros,
+                               bytes - at < most ? bytes - at : most, error);
+    free(zeros);
+    return status;
+}
+
 groat_status groat_memory_write(groat_context *context, const char *target,
                                 uint64_t to, const void *from, size_t bytes,
                                 groat_error *error)
@@ -184,8 +204,10 @@ groat_status groat_memory_write(groat_context *context, const char *target,
     void *state;
     groat_status status = open_device(context, target, &device, &state, error);
 
-    return status == GROAT_OK ? device->write(state, to, from, bytes, error)
-                              : status;
+    if (status != GROAT_OK)
+        return status;
+    return from != NULL ? device->write(state, to, from, bytes, error)
+                        : write_zeros(device, state, to, bytes, error);
 }
 
 groat_status groat_memory_read(groat_context *context, const char *target,

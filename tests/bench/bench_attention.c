@@ -266,7 +266,6 @@ static void open_decode(bench *b, unsigned flags, side *s)
     groat_decode_shape shape = b->p.shape;
     groat_error error = GROAT_ERROR_INIT;
     size_t bytes;
-    void *zeros;
 
     shape.flags = flags;
     s->choice = (groat_decode_choice)GROAT_DECODE_CHOICE_INIT;
@@ -275,13 +274,9 @@ static void open_decode(bench *b, unsigned flags, side *s)
         groat_decode_choice_get(s->decode, &s->choice, &error) != GROAT_OK)
         die(error.text);
     bytes = groat_decode_workspace(s->decode);
-    zeros = calloc(1, bytes);
-    if (zeros == NULL)
-        die("memory");
     s->workspace = device_alloc(b, bytes);
-    device_write(b, s->workspace, zeros, bytes);
+    device_write(b, s->workspace, NULL, bytes);
     s->output = device_alloc(b, b->p.output_bytes);
-    free(zeros);
     capture(b, s, launch_decode, s);
 }
 

@@ -477,6 +477,40 @@ START_TEST(refused_gets)
 }
 END_TEST
 
+START_TEST(memory_is_zeroed)
+{
+    groat_context *context = rig_open(&fix);
+    const char *target = "cpu:sm_90a";
+    const size_t bytes = ((size_t)2 << 20) + 5; /* more than are written once */
+    unsigned char *host = malloc(bytes);
+    uint64_t address = 0;
+
+    memset(host, 0x77, bytes);
+    ck_assert_int_eq(groat_memory_alloc(context, target, bytes, &address, NULL),
+                     GROAT_OK);
+    ck_assert_int_eq(
+        groat_memory_write(context, target, address, host, bytes, NULL),
+        GROAT_OK);
+    ck_assert_int_eq(
+        groat_memory_write(context, target, address + 1, NULL, bytes - 2, NULL),
+        GROAT_OK);
+    ck_assert_int_eq(
+        groat_memory_read(context, target, host, address, bytes, NULL),
+        GROAT_OK);
+    ck_assert_uint_eq(host[0], 0x77);
+    for (size_t i = 1; i < bytes - 1; i++)
+        ck_assert_msg(host[i] == 0, "byte %zu is %u", i, host[i]);
+    ck_assert_uint_eq(host[bytes - 1], 0x77);
+    ck_assert_int_eq(
+        groat_memory_write(context, target, address, NULL, 0, NULL), GROAT_OK);
+    ck_fails(groat_memory_write(context, target, address, NULL, bytes + 1,
+                                &fix.error),
+             GROAT_LAUNCH_FAILED, &fix.error, "are not inside one buffer");
+    free(host);
+    groat_close(context);
+}
+END_TEST
+
 START_TEST(memory_of_a_target)
 {
     groat_context *context = rig_open(&fix);
@@ -763,6 +797,7 @@ int main(void)
     tcase_add_test(tests, refused_launches);
     tcase_add_test(tests, refused_gets);
     tcase_add_test(tests, memory_of_a_target);
+    tcase_add_test(tests, memory_is_zeroed);
     tcase_add_test(tests, freed_memory_is_judged);
     tcase_add_test(tests, a_changed_source_is_another_kernel);
     tcase_add_loop_test(tests, blocks_too_large, 0, 3);

@@ -38,15 +38,12 @@ groat_status groat__decode_trial_give(groat__decode_trial *t, const void *data,
 groat_status groat__decode_trial_give_zeros(groat__decode_trial *t,
                                             size_t bytes, uint64_t *address)
 {
-    void *zeros = calloc(1, bytes);
-    groat_status status;
+    groat_status status = groat__decode_trial_give(t, NULL, bytes, address);
 
-    if (zeros == NULL)
-        return groat__cli_error(t->error, GROAT_NO_MEMORY,
-                                "no memory for %zu zeros", bytes);
-    status = groat__decode_trial_give(t, zeros, bytes, address);
-    free(zeros);
-    return status;
+    return status == GROAT_OK
+               ? groat_memory_write(t->cli->context, t->target, *address, NULL,
+                                    bytes, t->error)
+               : status;
 }
 
 /* The sets are copies of one cache, side by side. */
