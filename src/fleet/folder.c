@@ -187,8 +187,8 @@ groat_status groat__folder_list(const char *folder, groat__listed_fn *fn,
         return groat__fail(error, GROAT_IO, "cannot list %s: it is no folder",
                            folder);
     }
-    walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-    while (walk != NULL && stop == 0 && (file = fts_read(walk)) != NULL) {
+    walk = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
+    while (walk != NULL && stop == 0 && (errno = 0, file = fts_read(walk))) {
         groat__listed listed = {.name = file->fts_path + strlen(folder) + 1};
 
         if (file->fts_info == FTS_F && file->fts_level > 0) {
@@ -202,10 +202,10 @@ groat_status groat__folder_list(const char *folder, groat__listed_fn *fn,
             stop = 1;
         }
     }
-    if (walk == NULL)
+    if (walk == NULL || (stop == 0 && errno != 0))
         status = groat__fail(error, GROAT_IO, "cannot list %s: %s", folder,
                              strerror(errno));
-    else
+    if (walk != NULL)
         (void)fts_close(walk);
     free(copy);
     return status;

@@ -229,6 +229,10 @@ answers 'gc: stays, and the others go' '4 objects removed'
 expect 'gc: what is left' 0 fleet check
 answers 'gc: is good' '2 of 2 objects verified'
 pushed 'what was removed' 0 '4 of 6 objects sent, 0 not there'
+ln -s "$work/pushed" "$work/linked"
+expect 'check: a folder by another name' 0 fleet check \
+    --remote "file://$work/linked"
+answers 'check: has what is there' '6 of 6 objects verified'
 
 # ---- a second pull
 
