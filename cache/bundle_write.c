@@ -145,9 +145,7 @@ static groat_status fail_file(const writer *w, groat_error *error)
                        "cannot write bundle %s: %s", w->path, strerror(errno));
 }
 
-/* A bundle may replace a file, but not a store: programs that have the store
- * open would go on writing to a file that no longer has a name. */
-static groat_status check_place(const char *path, groat_error *error)
+groat_status groat__bundle_check_place(const char *path, groat_error *error)
 {
     enum { HEADER = 100, ID_AT = 68 };
     unsigned char header[HEADER] = {0};
@@ -342,7 +340,7 @@ groat_status groat__bundle_compose(const groat__rows *rows, size_t count,
                                    groat_error *error)
 {
     writer w = {.path = path, .secret = secret};
-    groat_status status = check_place(path, error);
+    groat_status status = groat__bundle_check_place(path, error);
     groat__fs_limit limit;
 
     if (status == GROAT_OK)

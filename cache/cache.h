@@ -223,10 +223,15 @@ bool groat__bundle_recent(groat__bundle *bundle, const char *one,
 /* Whether groat__bundle_get() would hit; nothing is counted or logged. */
 bool groat__bundle_has(groat__bundle *bundle, const groat__digest *key,
                        const char *identity);
+/* Whether a bundle may be written there: not over a store, as programs that
+ * have the store open would go on writing to a file that no longer has a name.
+ * Errors: IO. */
+groat_status groat__bundle_check_place(const char *path, groat_error *error);
+
 /* Counts a fault: the driver refused to load the binary of a get. */
 void groat__bundle_refused(groat__bundle *bundle);
 
-/* Counts of a bundle's gets; NULL: all 0. */
+/* Counts of a bundle's gets; all 0 of a bundle NULL. */
 typedef struct groat__bundle_counts {
     uint64_t hits, misses, faults;
 } groat__bundle_counts;

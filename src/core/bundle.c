@@ -256,7 +256,7 @@ groat_status groat_bundle_pull(const char *url, const char *path,
     groat__bundle *bundle = NULL;
     size_t bytes = 0;
     char *data = NULL;
-    groat_status status = groat__store_is_not(path, error);
+    groat_status status = groat__bundle_check_place(path, error);
 
     if (status == GROAT_OK)
         status = groat__oci_pull(url, &data, &bytes, error);

@@ -334,6 +334,9 @@ if start_registry; then
         cmp -s "$work/one.bundle" "$work/two.bundle" &&
             pass 'registry: the same bytes' || fail 'registry: the same bytes'
     done
+    expect 'registry: a store' 1 cache pull "$where:v1" \
+        -o "$work/hosts/b/groat.sqlite"
+    says 'registry: is not replaced' 'is a store; name another file'
     run cache pull "$where:v2" -o "$work/none"
     says 'registry: no such tag' 'has no manifests/v2'
     run cache pull "${where#*word@}" -o "$work/none"
