@@ -313,7 +313,6 @@ void groat__job_drop_binary(groat__job *job)
 
 bool groat__job_is_stored(const groat__job *job)
 {
-    return job->made.origin == GROAT_FROM_DISK ||
-           job->made.origin == GROAT_FROM_BUNDLE ||
-           job->made.origin == GROAT_FROM_REMOTE;
+    /* From MEMORY it is another thread's, who may have read it. */
+    return job->made.origin != GROAT_FROM_COMPILER;
 }
