@@ -289,6 +289,7 @@ groat_status groat__oci_push(const char *url, const void *data, size_t bytes,
                              char digest[GROAT__OCI_DIGEST], groat_error *error)
 {
     char layer[GROAT__OCI_DIGEST];
+    char name[GROAT__OCI_DIGEST];
     groat__str manifest = {0};
     registry r;
     groat_status status = open_registry(&r, url, error);
@@ -307,9 +308,11 @@ groat_status groat__oci_push(const char *url, const void *data, size_t bytes,
         status =
             groat__fail(error, GROAT_NO_MEMORY, "no memory for a manifest");
     if (status == GROAT_OK) {
-        digest_of(manifest.data, manifest.len, digest);
-        status = push_manifest(&r, &manifest, digest, error);
+        digest_of(manifest.data, manifest.len, name);
+        status = push_manifest(&r, &manifest, name, error);
     }
+    if (status == GROAT_OK)
+        memcpy(digest, name, sizeof(name));
     groat__str_free(&manifest);
     close_registry(&r);
     return status;
