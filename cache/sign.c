@@ -134,12 +134,19 @@ groat_status groat__sign_check(const uint8_t signer[GROAT__SIGNER_BYTES],
 
 /* ---- secret keys ------------------------------------------------------- */
 
+static groat_status fail_new(const char *path, groat_error *error)
+{
+    return groat__fail(error, GROAT_IO, "cannot write %s: %s", path,
+                       strerror(errno));
+}
+
 /* Writes a new file: no key is ever overwritten. */
 static groat_status write_new(const char *path, const char *text, size_t len,
                               groat_error *error)
 {
     int fd =
         open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    groat_status status = GROAT_OK;
     groat__fs_limit limit;
     bool whole;
 
@@ -149,11 +156,13 @@ static groat_status write_new(const char *path, const char *text, size_t len,
     groat__fs_limit_begin(&limit);
     whole = fchmod(fd, 0600) == 0 && groat__fs_write_all(fd, text, len) == 0;
     groat__fs_limit_end(&limit);
-    if (close(fd) == 0 && whole)
-        return GROAT_OK;
-    (void)unlink(path);
-    return groat__fail(error, GROAT_IO, "cannot write %s: %s", path,
-                       strerror(errno));
+    if (!whole)
+        status = fail_new(path, error);
+    if (close(fd) != 0 && whole)
+        status = fail_new(path, error);
+    if (status != GROAT_OK)
+        (void)unlink(path);
+    return status;
 }
 
 groat_status groat__secret_make(const char *path, char public_key[65],
