@@ -349,7 +349,8 @@ static bool is_vouched(const groat__bundle *bundle, const groat__row *row)
            memcmp(mark, want, sizeof(mark)) == 0;
 }
 
-/* Locked: looks an entry up; *rc is OK on a hit.  Gives its fault, or NULL. */
+/* Locked: looks an entry up and copies it unless out is NULL; *rc is OK on a
+ * hit.  Gives its fault, or NULL. */
 static const char *look(groat__bundle *bundle, const groat__digest *key,
                         const char *identity, groat__store_blob *out, int *rc)
 {
@@ -373,7 +374,7 @@ static const char *look(groat__bundle *bundle, const groat__digest *key,
         groat__range_end(bundle->ranges);
         row.judged_ns += groat__now_ns() - start;
         *rc = found == GROAT__ROW_GOOD && wrong == NULL
-                  ? groat__row_copy(&row, out)
+                  ? (out != NULL ? groat__row_copy(&row, out) : SQLITE_OK)
                   : SQLITE_DONE;
     } else if (*rc == SQLITE_DONE && bundle->is_signed) {
         wrong = "was signed and is not there";
@@ -423,6 +424,8 @@ bool groat__bundle_newest(groat__bundle *bundle, const char *begin,
         key = groat__hash128(out->data, out->len);
         good = groat__bundle_has(bundle, &key, out->data);
     }
+    if (!good)
+        groat__str_clear(out);
     return good;
 }
 
@@ -440,13 +443,11 @@ bool groat__bundle_recent(groat__bundle *bundle, const char *one,
 bool groat__bundle_has(groat__bundle *bundle, const groat__digest *key,
                        const char *identity)
 {
-    groat__store_blob blob = {0};
     int rc;
 
     enter(bundle);
-    (void)look(bundle, key, identity, &blob, &rc);
+    (void)look(bundle, key, identity, NULL, &rc);
     leave(bundle);
-    groat__store_blob_free(&blob);
     return rc == SQLITE_OK;
 }
 
@@ -557,6 +558,7 @@ void groat__bundle_refused(groat__bundle *bundle)
 
 void groat__bundle_count(groat__bundle *bundle, groat__bundle_counts *out)
 {
+    *out = (groat__bundle_counts){0, 0, 0};
     if (bundle == NULL)
         return;
     enter(bundle);

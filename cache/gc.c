@@ -159,12 +159,15 @@ groat_status groat__store_gc(groat__store *store, uint64_t max_bytes,
 
 static int drop_all(groat__store *store, uint64_t *dropped)
 {
-    int rc = sqlite3_exec(store->db, "DELETE FROM entry", NULL, NULL, NULL);
+    int rc = groat__connection_run(store, GROAT__SQL_BEGIN);
 
-    if (rc != SQLITE_OK)
-        return rc;
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(store->db, "DELETE FROM entry", NULL, NULL, NULL);
     *dropped = (uint64_t)sqlite3_changes(store->db);
-    rc = sqlite3_exec(store->db, "DELETE FROM usage", NULL, NULL, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(store->db, "DELETE FROM usage", NULL, NULL, NULL);
+    if (rc == SQLITE_OK)
+        rc = groat__connection_run(store, GROAT__SQL_COMMIT);
     if (rc != SQLITE_OK)
         return rc;
     groat__stamps_forget(store);
@@ -182,6 +185,7 @@ groat_status groat__store_clear(groat__store *store, uint64_t *dropped,
         return status;
     rc = drop_all(store, &gone);
     if ((rc & 0xff) == SQLITE_FULL) {
+        groat__connection_roll_back(store);
         status = groat__fail(error, GROAT_IO,
                              "cannot clear %s: the disk is full, and a change "
                              "is first written beside the file; free some "

@@ -167,7 +167,6 @@ static bool find_newest(groat__store *store, const char *begin, unsigned skip,
 bool groat__store_newest(groat__store *store, const char *begin,
                          groat__str *out)
 {
-    groat__store_blob blob = {0};
     groat__digest before = {{0}};
     unsigned skip = 0;
     bool good = false;
@@ -179,7 +178,7 @@ bool groat__store_newest(groat__store *store, const char *begin,
         if (!find_newest(store, begin, skip, out))
             break;
         key = groat__hash128(out->data, out->len);
-        good = try_lookup(store, &(groat__sought){key, out->data}, &blob);
+        good = try_lookup(store, &(groat__sought){key, out->data}, NULL);
         /* Skip an entry that could not be dropped: it would be found again. */
         if (store->read_only ||
             memcmp(key.bytes, before.bytes, sizeof(key.bytes)) == 0)
@@ -187,7 +186,8 @@ bool groat__store_newest(groat__store *store, const char *begin,
         before = key;
     }
     groat__store_leave(store);
-    groat__store_blob_free(&blob);
+    if (!good)
+        groat__str_clear(out);
     return good;
 }
 

@@ -204,6 +204,7 @@ static int read_entry(groat__store *store, const groat__digest *key,
         entry->facts = row.facts;
         rc = groat__uses_of(store, row.id, &entry->uses, &entry->first_ms);
         *found = entry->identity != NULL && entry->log != NULL;
+        rc = *found ? rc : SQLITE_NOMEM;
     }
     (void)sqlite3_finalize(select);
     return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : rc;

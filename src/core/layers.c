@@ -189,7 +189,7 @@ void groat__layers_stat(groat_context *context, groat_cache_stat *stat)
     const groat__layers *layers = &context->layers;
 
     for (size_t i = 0; i < layers->count; i++) {
-        groat__bundle_counts counts = {0, 0, 0};
+        groat__bundle_counts counts;
 
         groat__bundle_count(layers->at[i].bundle, &counts);
         stat->bundle_hits += counts.hits;
