@@ -112,9 +112,11 @@ GROAT_API void groat_seal(groat_context *context);
 GROAT_API void groat_unseal(groat_context *context);
 
 /* Makes a kernel the answer to gets of missing kernels of its family and target
- * while the context is sealed; their origin is FROM_FALLBACK.  A family and
- * target have one fallback: the last one set.  The context keeps a reference.
- * Errors: NO_MEMORY; of an unloaded kernel as of groat_kernel_launch(). */
+ * while the context is sealed; their origin is FROM_FALLBACK.  The calls of
+ * groat_attention.h do not take it, as its kernels fit one shape: they return
+ * SEALED.  A family and target have one fallback: the last one set.  The
+ * context keeps a reference.  Errors: NO_MEMORY; of an unloaded kernel as of
+ * groat_kernel_launch(). */
 GROAT_API groat_status groat_fallback_set(groat_context *context,
                                           groat_kernel *kernel,
                                           groat_error *error);

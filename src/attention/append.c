@@ -52,7 +52,7 @@ static groat_status get_kernel(groat_context *context, const char *target,
     if (status == GROAT_OK)
         status = groat_spec_get(spec, "block_heads", &heads, error);
     if (status == GROAT_OK)
-        status = groat_kernel_get_spec(spec, NULL, &a->kernel, NULL, error);
+        status = groat__own_kernel(spec, &a->kernel, error);
     a->block_heads = (unsigned)heads;
     groat_spec_free(spec);
     return status;

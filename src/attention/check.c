@@ -148,3 +148,24 @@ groat__scale_strides groat__scale_strides_of(groat_kv_layout layout,
     return (groat__scale_strides){page * kv_heads, head_page ? 1 : kv_heads,
                                   head_page ? page : 1};
 }
+
+groat_status groat__own_kernel(groat_spec *spec, groat_kernel **out,
+                               groat_error *error)
+{
+    groat_origin origin = GROAT_FROM_MEMORY;
+    groat_kernel *kernel = NULL;
+    groat_status status =
+        groat_kernel_get_spec(spec, NULL, &kernel, &origin, error);
+
+    if (status == GROAT_OK && origin == GROAT_FROM_FALLBACK) {
+        groat_kernel_release(kernel);
+        return groat__fail(error, GROAT_SEALED,
+                           "the context is sealed, and the kernel %s of %s is "
+                           "not in memory; the family's fallback was compiled "
+                           "for another shape; open it before groat_seal()",
+                           groat_spec_text(spec), groat_spec_target(spec));
+    }
+    if (status == GROAT_OK)
+        *out = kernel;
+    return status;
+}

@@ -57,6 +57,11 @@ groat_status groat__check_cache(const groat__cache_shape *shape,
                                 groat__kv_plane *value_plane,
                                 groat_error *error);
 
+/* Gets the kernel of a spec.  A fallback is no answer: it was compiled for
+ * another shape.  Errors: as of groat_kernel_get_spec(). */
+groat_status groat__own_kernel(groat_spec *spec, groat_kernel **out,
+                               groat_error *error);
+
 /* Strides of the scales of E4M3 with GROAT_DECODE_OF_TOKEN, in floats. */
 typedef struct groat__scale_strides {
     unsigned block, token, head;

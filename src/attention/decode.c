@@ -53,7 +53,7 @@ static groat_status get_kernel(groat_context *context, const char *target,
     if (status == GROAT_OK)
         (void)groat__params_code(&d->spec->params, &d->score);
     if (status == GROAT_OK)
-        status = groat_kernel_get_spec(d->spec, NULL, &d->kernel, NULL, error);
+        status = groat__own_kernel(d->spec, &d->kernel, error);
     if (status == GROAT_OK) {
         (void)groat_spec_text(d->spec); /* written now, only read later */
         status = groat_kernel_info_get(d->kernel, &info, error);

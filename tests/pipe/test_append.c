@@ -6,6 +6,7 @@
  */
 #include "opened.h"
 #include "groat_attention.h"
+#include "groat_serve.h"
 
 #include <math.h>
 
@@ -486,6 +487,51 @@ START_TEST(bad_arguments)
 }
 END_TEST
 
+/* A fallback was compiled for another shape: its results would be wrong. */
+START_TEST(no_fallback_is_taken)
+{
+    const char *target = "cpu:sm_80";
+    groat_decode_shape shape = GROAT_DECODE_SHAPE_INIT;
+    groat_append_shape other = shapes[0];
+    groat_append *append = NULL;
+    groat_append *missing = NULL;
+    groat_decode *decode = NULL;
+    groat_decode *absent = NULL;
+
+    shape.heads = shape.kv_heads = shape.sequences = 1;
+    shape.head_dim = 64, shape.page = 16, shape.keys = 64;
+    ck_assert_int_eq(
+        groat_append_open(context, target, &shapes[0], &append, NULL),
+        GROAT_OK);
+    ck_assert_int_eq(
+        groat_decode_open(context, target, &shape, NULL, &decode, NULL),
+        GROAT_OK);
+    ck_assert_int_eq(
+        groat_fallback_set(context, groat_append_kernel(append), NULL),
+        GROAT_OK);
+    ck_assert_int_eq(
+        groat_fallback_set(context, groat_decode_kernel(decode), NULL),
+        GROAT_OK);
+    groat_seal(context);
+    other.rope = GROAT_APPEND_HALVES;
+    shape.head_dim = 128;
+    ck_fails(groat_append_open(context, target, &other, &missing, &fix.error),
+             GROAT_SEALED, &fix.error,
+             "fallback was compiled for another shape");
+    ck_fails(
+        groat_decode_open(context, target, &shape, NULL, &absent, &fix.error),
+        GROAT_SEALED, &fix.error, "fallback was compiled for another shape");
+    shape.head_dim = 64;
+    ck_assert_int_eq(
+        groat_decode_open(context, target, &shape, NULL, &absent, NULL),
+        GROAT_OK);
+    groat_unseal(context);
+    groat_append_close(append);
+    groat_decode_close(decode);
+    groat_decode_close(absent);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("append");
@@ -498,6 +544,7 @@ int main(void)
     tcase_add_test(runs, numbers_are_those_of_the_header);
     tcase_add_test(runs, bad_shapes);
     tcase_add_test(runs, bad_arguments);
+    tcase_add_test(runs, no_fallback_is_taken);
     suite_add_tcase(suite, runs);
     return run_suite(suite);
 }
