@@ -142,6 +142,24 @@ START_TEST(test_clear)
 }
 END_TEST
 
+/* By a program that was built with a shorter structure. */
+START_TEST(test_too_short)
+{
+    groat_error whole = GROAT_ERROR_INIT;
+    unsigned char before[sizeof(groat_error)];
+    groat_error error;
+
+    memset(&error, 0x55, sizeof(error));
+    error.size = sizeof(error) - 1;
+    memcpy(before, &error, sizeof(before));
+    ck_assert_int_eq(groat__fail(&error, GROAT_IO, "lost"), GROAT_IO);
+    groat__error_take_log(&error, copy_of("lost, too"));
+    groat__error_copy(&error, &whole);
+    groat_error_clear(&error);
+    ck_assert_mem_eq(&error, before, sizeof(before));
+}
+END_TEST
+
 START_TEST(test_log_has_one_owner)
 {
     groat_error error = GROAT_ERROR_INIT;
@@ -215,6 +233,7 @@ int main(void)
     tcase_add_test(tcase, test_cut_in_a_character);
     tcase_add_test(tcase, test_made_of_itself);
     tcase_add_test(tcase, test_clear);
+    tcase_add_test(tcase, test_too_short);
     tcase_add_test(tcase, test_log_has_one_owner);
     tcase_add_test(tcase, test_copy);
     tcase_add_test(tcase, test_status_names);
