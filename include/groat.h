@@ -68,14 +68,18 @@
  * GROWTH.  Structures start with their size; set it with the matching _INIT
  * macro or to sizeof.  Fields are only ever added at the end.  A longer
  * structure is accepted, and bytes after the fields that the library knows are
- * neither read nor written.  One that is shorter than in 0.1.0 is INVALID.
+ * neither read nor written.  One that is shorter than in 0.1.0 is INVALID; a
+ * shorter groat_error is left alone.
  *
  * The library prints nothing, reads no environment variable after groat_open(),
  * installs no signal handler and runs no shell.  A context has 4 threads at
- * most, which serve groat_kernel_start(), and one more with a remote that is
- * written or does not answer; they block all signals, and end when nothing is
- * left to do.  libcurl reads the proxy variables.  The C++ compiler of cpu
- * targets is a child process that ends with the thread that waits for it.
+ * most, which serve groat_kernel_start(); with a remote one more, which writes
+ * to it and finds out whether it is back, one in a call that fetches many
+ * kernels, and one for each host name whose look-up takes too long, until it
+ * ends.  They block all signals, and end when nothing is left to do.  A launch
+ * on a cpu target has judge_jobs threads.  libcurl reads the proxy variables.
+ * The C++ compiler of cpu targets, and addr2line for a finding of the judge,
+ * are child processes that end with the thread that waits for them.
  */
 #ifndef GROAT_H
 #define GROAT_H

@@ -92,6 +92,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/backend/backend.c \
 	%D%/backend/backend.h \
 	%D%/backend/cpu.c \
+	%D%/backend/child.c \
+	%D%/backend/child.h \
 	%D%/backend/cuda.c \
 	%D%/backend/cuda.def \
 	%D%/backend/cuda_abi.h \

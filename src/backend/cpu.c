@@ -38,6 +38,8 @@ typedef struct cpu {
     groat__judge_range *ranges;
     size_t count;
     size_t cap;
+    const char *path; /* $PATH, and the environment of tools */
+    char *const *environment;
     uint64_t seed;
     unsigned seconds; /* time limit of a launch; 0: none */
     unsigned jobs;
@@ -84,6 +86,8 @@ static groat_status cpu_search(const groat__env *env, void **state,
         free(c);
         return groat__fail(error, GROAT_NO_MEMORY, "no memory");
     }
+    c->path = env->path;
+    c->environment = env->all;
     c->seed = env->seed;
     c->seconds = env->judge_seconds;
     c->jobs = env->judge_jobs;
@@ -127,11 +131,6 @@ static groat_status resolve(groat__module *m, const char *entry,
     memcpy(&m->bind, &bind, sizeof(bind));
     memcpy(&m->plain, &plain, sizeof(plain));
     return GROAT_OK;
-}
-
-static void name_code(int fd, char path[32])
-{
-    (void)snprintf(path, 32, "/proc/self/fd/%d", fd);
 }
 
 /* The library that the loader has mapped for a handle, and its build id. */
@@ -182,7 +181,7 @@ static void close_code(void *handle, int fd)
     char path[32];
     void *kept;
 
-    name_code(fd, path);
+    groat__memory_name(fd, path);
     (void)dlclose(handle);
     kept = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
     if (kept == NULL)
@@ -229,7 +228,7 @@ static groat_status open_code(groat__module *m, const void *data, size_t bytes,
                            bytes, strerror(errno));
     /* The loader takes a second library of the same name for the first one, so
      * the descriptor's number may not be reused while this one is loaded. */
-    name_code(fd, path);
+    groat__memory_name(fd, path);
     m->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     m->fd = fd;
     if (m->handle != NULL && is_loaded(m->handle, id, id_bytes))
@@ -341,7 +340,7 @@ static void *copy_args(const void *args, size_t bytes, groat_error *error)
 }
 
 /* Adds the source lines of a finding, read from the code's own file. */
-static void tell_lines(const groat__module *module,
+static void tell_lines(const cpu *c, const groat__module *module,
                        const groat__judge_places *places, groat_error *error)
 {
     groat__line lines[GROAT__JUDGE_PLACES];
@@ -355,7 +354,8 @@ static void tell_lines(const groat__module *module,
     for (size_t i = 0; i < places->count; i++)
         lines[i] = (groat__line){places->at[i].what,
                                  places->at[i].address - map->l_addr - 1};
-    groat__lines_tell(path, lines, places->count, error);
+    groat__lines_tell(c->path, c->environment, path, lines, places->count,
+                      error);
 }
 
 /* A thread-local variable, as __tls_get_addr() takes it. */
@@ -477,7 +477,7 @@ static groat_status cpu_launch(void *state, groat__module *module,
     status = module->plain == NULL ? groat__judge_run(&judged, error)
                                    : run_plain(c, module, &judged, error);
     if (status == GROAT_JUDGED && error != NULL)
-        tell_lines(module, &places, error);
+        tell_lines(c, module, &places, error);
     free(ranges);
 free_args:
     free(own);

@@ -6,21 +6,18 @@
  */
 #include "backend/lines.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "backend/child.h"
+#include "backend/shared.h"
 #include "base/error.h"
 #include "base/str.h"
 
-extern char **environ;
-
-enum { FRAMES = 16, WORD = 256, SHOWN = 3 };
+enum { FRAMES = 16, WORD = 256, SHOWN = 3, SECONDS = 10 /* for a place */ };
 
 /* A call: the function that contains it, and its place. */
 typedef struct frame {
@@ -95,35 +92,34 @@ static bool is_call(const frame *f)
            strcmp(f->function, "call") == 0;
 }
 
-/* Starts a tool that prints two lines for each frame at an offset.  Returns a
- * descriptor of its output; -1: there is no such tool. */
-static int start_tool(const char *tool, const char *path, uint64_t offset,
-                      pid_t *child)
+/* Runs a tool that prints two lines for each frame at an offset.  Returns an
+ * unnamed file of its output; -1 if it failed. */
+static int run_tool(char *const *environment, const char *tool,
+                    const char *code, uint64_t offset)
 {
-    posix_spawn_file_actions_t files;
     char where[24];
-    const char *words[] = {tool, "-f", "-i", "-C", "-e", path, where, NULL};
-    int ends[2];
-    int code;
+    const char *words[] = {tool, "-f", "-i", "-C", "-e", code, where, NULL};
+    groat__child child = {.argv = words,
+                          .environment = environment,
+                          .seconds = SECONDS,
+                          .input = groat__memory_file("groat-none", "", 0),
+                          .output = groat__memory_file("groat-lines", "", 0),
+                          .errors = groat__memory_file("groat-log", "", 0)};
+    bool good = child.input >= 0 && child.output >= 0 && child.errors >= 0;
+    int result = GROAT__CHILD_LATE;
 
+    child.report = child.output;
     (void)snprintf(where, sizeof(where), "0x%llx", (unsigned long long)offset);
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return -1;
-    code = posix_spawn_file_actions_init(&files);
-    if (code == 0) {
-        (void)posix_spawn_file_actions_adddup2(&files, ends[1], 1);
-        (void)posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY,
-                                               0);
-        (void)posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY,
-                                               0);
-        code = posix_spawnp(child, tool, &files, NULL,
-                            (char *const *)(uintptr_t)words, environ);
-        (void)posix_spawn_file_actions_destroy(&files);
-    }
-    (void)close(ends[1]);
-    if (code == 0)
-        return ends[0];
-    (void)close(ends[0]);
+    if (good)
+        result = groat__child_run(&child);
+    if (child.input >= 0)
+        (void)close(child.input);
+    if (child.errors >= 0)
+        (void)close(child.errors);
+    if (result == 0 || result == GROAT__CHILD_NOT_TOLD)
+        return child.output;
+    if (child.output >= 0)
+        (void)close(child.output);
     return -1;
 }
 
@@ -171,25 +167,24 @@ static size_t take_frames(FILE *out, frame *frames)
 }
 
 /* Reads the frames of one offset, innermost first. */
-static size_t read_frames(const char *path, uint64_t offset, frame *frames)
+static size_t read_frames(char *const *environment, char *const tools[2],
+                          const char *code, uint64_t offset, frame *frames)
 {
-    static const char *const tools[] = {"addr2line", "llvm-addr2line"};
     size_t count = 0;
 
     for (size_t t = 0; t < 2 && count == 0; t++) {
-        pid_t child;
-        int fd = start_tool(tools[t], path, offset, &child);
+        int fd = tools[t] == NULL
+                     ? -1
+                     : run_tool(environment, tools[t], code, offset);
         FILE *out = fd < 0 ? NULL : fdopen(fd, "r");
 
         if (out != NULL) {
+            rewind(out);
             count = take_frames(out, frames);
             (void)fclose(out);
         } else if (fd >= 0) {
             (void)close(fd);
         }
-        if (fd >= 0)
-            while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-                continue;
     }
     return count;
 }
@@ -215,23 +210,28 @@ static void add_stack(const char *what, const frame *frames, size_t count,
                                             : frames[i].function);
 }
 
-void groat__lines_tell(const char *path, const groat__line *lines, size_t count,
+void groat__lines_tell(const char *path, char *const *environment,
+                       const char *code, const groat__line *lines, size_t count,
                        groat_error *error)
 {
+    char *tools[2] = {NULL, NULL};
     groat__str text = {0};
     groat__str log = {0};
     groat_status status = error->status;
     char before[GROAT_ERROR_TEXT];
 
+    (void)groat__child_find(path, "addr2line", &tools[0], NULL);
+    (void)groat__child_find(path, "llvm-addr2line", &tools[1], NULL);
     for (size_t i = 0; i < count; i++) {
         frame frames[FRAMES];
-        size_t found = read_frames(path, lines[i].offset, frames);
+        size_t found =
+            read_frames(environment, tools, code, lines[i].offset, frames);
         const frame *own = &frames[own_frame(frames, found)];
 
         if (found == 0)
             continue;
         if (i < SHOWN)
-            groat__str_addf(&text, "%s%s at %s", i > 0 ? ", " : "",
+            groat__str_addf(&text, "%s%s at %s", text.len > 0 ? ", " : "",
                             lines[i].what, own->place);
         add_stack(lines[i].what, frames, found, &log);
     }
@@ -242,4 +242,6 @@ void groat__lines_tell(const char *path, const groat__line *lines, size_t count,
     }
     groat__str_free(&text);
     groat__str_free(&log);
+    free(tools[0]);
+    free(tools[1]);
 }

@@ -9,6 +9,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -48,6 +49,20 @@ int groat__memory_file(const char *name, const void *data, size_t bytes)
     }
     groat__fs_limit_end(&limit);
     return fd;
+}
+
+void groat__memory_name(int fd, char path[32])
+{
+    (void)snprintf(path, 32, "/proc/self/fd/%d", fd);
+}
+
+groat_status groat__memory_read(int fd, size_t most, char **text, size_t *bytes,
+                                groat_error *error)
+{
+    char path[32];
+
+    groat__memory_name(fd, path);
+    return groat__fs_read(path, most, text, bytes, error);
 }
 
 void groat__add_quoted(groat__str *pattern, const char *path)
