@@ -241,23 +241,24 @@ static void mark_present(groat__cli *cli, groat__jobs *jobs)
     }
 }
 
-/* Fails jobs that were compiled but are not in the store, since it is full,
- * read-only or bounded: the next process would compile them again. */
+/* Fails jobs that were compiled or fetched but are not in the store, since it
+ * is full, read-only or bounded: the next process would make them again. */
 static void mark_lost(groat__cli *cli, groat__jobs *jobs)
 {
     for (size_t i = 0; i < jobs->count; i++) {
         groat__job *job = &jobs->item[i];
+        bool made = job->state == GROAT__JOB_MADE;
 
-        if (job->state != GROAT__JOB_MADE ||
+        if ((!made && job->state != GROAT__JOB_PRESENT) || job->bundled ||
             origin_of(cli, job) == GROAT_FROM_DISK)
             continue;
         job->state = GROAT__JOB_FAILED;
         (void)groat__cli_error(
             &job->error, GROAT_IO,
-            "the kernel was compiled, but the store %s does not have it: the "
-            "store is "
-            "full, cannot be written, or its bound is too small; see the "
+            "the kernel was %s, but the store %s does not have it: the store "
+            "is full, cannot be written, or its bound is too small; see the "
             "warnings and groat cache stat",
+            made ? "compiled" : "there or fetched",
             groat_cache_path(cli->context));
     }
 }
@@ -369,7 +370,8 @@ static int make(groat__cli *cli, groat__jobs *jobs)
         groat__progress_show(&cli->progress, 0, at.total, "starting");
     code = groat__pool_run(cli, jobs, on_ended, &at);
     groat__progress_clear(&cli->progress);
-    mark_lost(cli, jobs);
+    if (at.total)
+        mark_lost(cli, jobs);
     return code;
 }
 
