@@ -282,8 +282,8 @@ typedef struct groat_remote_object {
     const char *problem; /* why it is not used, or was not sent; or NULL     */
     int absent;          /* 1: the problem is that it is not there           */
     int done;            /* 1: put into the store, or sent                   */
-    int refused;         /* 1: it came, and no trusted key signed it, or it  *
-                          * is the entry of another kernel                   */
+    int refused;         /* 1: it came, and no trusted key signed it, it is  *
+                          * cut short, or it is the entry of another kernel  */
     uint64_t bytes;      /* 0: not told                                      */
     int64_t modified_s;  /* seconds since 1970; of a list                    */
     /* Of an object that was fetched and is good. */

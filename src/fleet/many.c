@@ -192,6 +192,12 @@ static void tell_fetched(void *user, groat__exchange *x)
 {
     const fetching *f = user;
     brought *b = &f->brought[x - f->list];
+    bool no_memory = x->outcome == GROAT__OBJECT_DONE &&
+                     b->verdict == GROAT__ENTRY_NO_MEMORY;
+    groat__outcome outcome = no_memory ? GROAT__OBJECT_FAILED
+                             : b->verdict == GROAT__ENTRY_MALFORMED
+                                 ? GROAT__OBJECT_DONE
+                                 : x->outcome;
     groat__digest key;
     const char *why;
 
@@ -207,11 +213,7 @@ static void tell_fetched(void *user, groat__exchange *x)
     else if (why == NULL)
         (void)atomic_fetch_add(&f->remote->hits, 1);
     f->what->fn(f->what->user, x->name, why == NULL ? &b->arrival : NULL,
-                x->outcome == GROAT__OBJECT_DONE &&
-                        b->verdict == GROAT__ENTRY_NO_MEMORY
-                    ? GROAT__OBJECT_FAILED
-                    : x->outcome,
-                why);
+                outcome, why);
     groat__arrival_free(&b->arrival);
     groat__exchange_free(x);
 }

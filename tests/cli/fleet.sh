@@ -243,6 +243,9 @@ export GROAT_CACHE_MAX_BYTES
 expect 'pull: into a store of one kernel' 0 fleet pull --target $target \
     --cache-dir "$work/hosts/narrow"
 says 'pull: says what is lost' 'more than the bound of 60000 bytes allows'
+expect 'prewarm: from the remote, with no room' 1 prewarm "$work/both_of" \
+    --target $target --cache-dir "$work/hosts/narrower"
+says 'prewarm: says what is lost' 'the kernel was there or fetched, but the store'
 unset GROAT_CACHE_MAX_BYTES
 expect 'pull: two kernels' 0 fleet pull "$work/both_of" --target $target \
     --cache-dir "$work/hosts/again"
@@ -276,6 +279,16 @@ expect 'rotation: a leaked key: push' 0 fleet push --remote-key "$work/key2" \
     --cache-dir "$work/hosts/e"
 answers 'rotation: a leaked key: is replaced' '2 of 2 objects sent'
 from 'rotation: a leaked key: a host afterwards' f remote
+object=$(cd "$work/folder" && find v1 -type f | head -n 1)
+truncate -s 1000 "$work/folder/$object"
+expect 'a damaged object: check' 1 fleet check --remove
+answers 'a damaged object: is cut short' "$object  the object is not an entry, or is cut short"
+answers 'a damaged object: goes' '1 object removed'
+expect 'a damaged object: push' 0 fleet push --remote-key "$work/key2" \
+    --cache-dir "$work/hosts/e"
+answers 'a damaged object: is sent again' '1 of 2 objects sent'
+expect 'pull: what is not there' 1 fleet pull "$work/second" --target $target \
+    --cache-dir "$work/hosts/g"
 unset GROAT_TRUST
 expect 'rotation: no key is trusted' 2 fleet check --remove
 says 'rotation: nothing is removed' 'no object would stay'

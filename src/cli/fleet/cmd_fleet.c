@@ -267,7 +267,7 @@ static int fetch(groat__cli *cli, unsigned flags, const char *what)
         groat__json_array(&cli->json, "list");
         status = groat_remote_fetch(cli->context, names.at, names.count, flags,
                                     on_object, &c, &error);
-        c.complete = !flags;
+        c.complete = !flags || cli->word_count > 1;
         if (!flags)
             c.done = c.seen - c.absent - c.bad;
         code = finish(&c, what, status, &error);
