@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,13 +73,14 @@ struct groat__lease {
     pthread_mutex_t lock; /* guards the counts and busy */
     pthread_cond_t idle;  /* no longer busy             */
     groat__lease_counts counts;
+    atomic_bool said; /* that leases cannot be released */
     bool busy; /* a thread asks the server; it alone has the fields below */
     groat__dl dl;
     hiredis_api api;
     groat__resolver resolver;
     bool opened; /* opening libhiredis was tried */
     redisContext *connection;
-    char reason[96]; /* the server's error of the last command */
+    char reason[GROAT__LEASE_PROBLEM]; /* the server's, of the last command */
 };
 
 /* ---- the URL ----------------------------------------------------------- */
@@ -116,6 +118,28 @@ static bool read_number(const char *text, const char *end, long most, int *out)
     return value <= most;
 }
 
+/* Keeps a text in which %XX is a byte, as of a password with '/'. */
+static bool keep_decoded(char **out, const char *text, size_t len)
+{
+    size_t count = 0;
+    bool good = keep(out, text, len);
+
+    for (size_t i = 0; good && i < len; i++) {
+        uint8_t byte = (uint8_t)text[i];
+        char hex[3] = {0};
+
+        if (text[i] == '%') {
+            memcpy(hex, text + i + 1, len - i > 2 ? 2 : 0);
+            good = groat__unhex(&byte, 1, hex) && byte != 0;
+            i += 2;
+        }
+        (*out)[count++] = (char)byte;
+    }
+    if (good)
+        (*out)[count] = '\0';
+    return good;
+}
+
 /* Reads "[[USER]:PASSWORD@]" and moves *at past it. */
 static bool read_login(groat__lease *lease, const char **at, const char *end)
 {
@@ -132,8 +156,9 @@ static bool read_login(groat__lease *lease, const char **at, const char *end)
     colon = memchr(login, ':', (size_t)(stop - login));
     if (colon == NULL)
         return false;
-    return keep(&lease->user, login, (size_t)(colon - login)) &&
-           keep(&lease->password, colon + 1, (size_t)(stop - colon - 1));
+    return keep_decoded(&lease->user, login, (size_t)(colon - login)) &&
+           keep_decoded(&lease->password, colon + 1,
+                        (size_t)(stop - colon - 1));
 }
 
 /* Reads "HOST" or "[ADDRESS]" and moves *at past it. */
@@ -610,7 +635,7 @@ groat__lease_state groat__lease_look(groat__lease *lease,
     return GROAT__LEASE_TAKEN;
 }
 
-void groat__lease_give(groat__lease *lease, const groat__digest *key)
+bool groat__lease_give(groat__lease *lease, const groat__digest *key)
 {
     static const char script[] =
         "if redis.call('get', KEYS[1]) == ARGV[1] then "
@@ -620,7 +645,21 @@ void groat__lease_give(groat__lease *lease, const groat__digest *key)
     const char *words[] = {"EVAL", script, "1", name, lease->owner};
 
     name_of(key, name);
-    (void)command(lease, words, 5, &number);
+    if (command(lease, words, 5, &number) != REDIS_REPLY_ERROR)
+        return true;
+    if (!atomic_exchange(&lease->said, true))
+        groat__log_line(&lease->log, GROAT_LOG_WARNING,
+                        "lease server %s refuses EVAL, which releases leases: "
+                        "each is kept until it expires",
+                        lease->shown);
+    return false;
+}
+
+void groat__lease_problem(groat__lease *lease, char out[GROAT__LEASE_PROBLEM])
+{
+    (void)begin(lease);
+    memcpy(out, lease->reason, sizeof(lease->reason));
+    end(lease);
 }
 
 void groat__lease_count(groat__lease *lease, groat__lease_counts *out)

@@ -42,8 +42,13 @@ groat__lease_state groat__lease_look(groat__lease *lease,
                                      const groat__digest *key,
                                      uint64_t *holder);
 /* Gives back a lease that was HELD.  If it has expired and another host has it
- * now, nothing is done. */
-void groat__lease_give(groat__lease *lease, const groat__digest *key);
+ * now, nothing is done.  Returns false if the server refuses it. */
+bool groat__lease_give(groat__lease *lease, const groat__digest *key);
+
+enum { GROAT__LEASE_PROBLEM = 96 };
+
+/* What the server's last error said, or "". */
+void groat__lease_problem(groat__lease *lease, char out[GROAT__LEASE_PROBLEM]);
 
 /* Milliseconds until a server that gave no answer is tried again; 0: now; -1:
  * the server is in use. */

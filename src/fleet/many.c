@@ -15,6 +15,8 @@
 #include "base/error.h"
 #include "fleet/folder.h"
 
+enum { PROBE_MS = 1000 }; /* expiry of a lease taken to see whether it works */
+
 static groat_status unreachable(const groat__remote *remote, groat_error *error)
 {
     return groat__fail(
@@ -313,18 +315,28 @@ bool groat__remote_leases(groat__remote *remote, bool *answers,
                           groat__str *text)
 {
     static const groat__digest nobody = {{0}};
+    char problem[GROAT__LEASE_PROBLEM] = "";
     double start = groat__now_ms();
+    groat__lease_state state;
     uint64_t holder;
 
     if (remote->lease == NULL)
         return false;
-    *answers =
-        groat__lease_look(remote->lease, &nobody, &holder) != GROAT__LEASE_NONE;
+    state = remote->writes ? groat__lease_take(remote->lease, &nobody, PROBE_MS)
+                           : groat__lease_look(remote->lease, &nobody, &holder);
+    *answers = state != GROAT__LEASE_NONE;
     groat__str_addf(text, "%s: ", groat__lease_shown(remote->lease));
     if (*answers)
         groat__str_addf(text, "answers in %.1f ms", groat__now_ms() - start);
     else
-        groat__str_add(text, "gives no answer");
+        groat__lease_problem(remote->lease, problem);
+    if (state == GROAT__LEASE_HELD &&
+        !groat__lease_give(remote->lease, &nobody)) {
+        *answers = false;
+        groat__str_add(text, " and refuses EVAL, so it cannot release leases");
+    }
+    if (state == GROAT__LEASE_NONE)
+        groat__str_add(text, *problem != '\0' ? problem : "gives no answer");
     return true;
 }
 

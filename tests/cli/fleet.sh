@@ -427,7 +427,7 @@ fi
 tell_redis() {
     python3 -c 'import socket, sys
 s = socket.create_connection(("localhost", int(sys.argv[1])))
-s.sendall(("AUTH word\r\nSELECT 3\r\n" + sys.argv[2] + "\r\nQUIT\r\n").encode())
+s.sendall(("AUTH w/o%rd\r\nSELECT 3\r\n" + sys.argv[2] + "\r\nQUIT\r\n").encode())
 print(s.makefile().read())' "$port" "$1"
 }
 
@@ -474,10 +474,12 @@ use_leases() {
     rm -rf "$work/hosts"
     from "$lease_server: one that wants a password costs a compile" p compiled
     says "$lease_server: and is said" ': NOAUTH'
+    run doctor
+    answers "$lease_server: doctor tells it, too" 'redis.sock: NOAUTH'
     # Over TCP, with a password, and in another database.
     port=$(free_port)
-    start_redis --port "$port" --bind localhost --requirepass word
-    GROAT_LEASES=redis://:word@localhost:$port/3
+    start_redis --port "$port" --bind localhost --requirepass 'w/o%rd'
+    GROAT_LEASES=redis://:w%2Fo%25rd@localhost:$port/3
     found=$(crowd 3 4 4)
     if [ "$found" = 'compiled=4 disk=36 remote=8 ' ]; then
         pass "$lease_server: a crowd compiles each kernel once"
@@ -506,12 +508,15 @@ use_leases() {
     GROAT_REMOTE=$objects/kept
     from "$lease_server: without scripts: the first compiles" v compiled \
         --remote-key "$work/key"
+    says "$lease_server: without scripts: is said" 'refuses EVAL'
     from "$lease_server: without scripts: the second takes it" w remote \
         --remote-key "$work/key"
+    run doctor --remote-key "$work/key"
+    answers "$lease_server: without scripts: doctor" 'refuses EVAL, so it cannot release leases'
     # Killed amid a crowd and started again: all are served, each kernel is
     # compiled once more at most.
-    start_redis --port "$port" --bind localhost --requirepass word
-    GROAT_LEASES=redis://:word@localhost:$port/3
+    start_redis --port "$port" --bind localhost --requirepass 'w/o%rd'
+    GROAT_LEASES=redis://:w%2Fo%25rd@localhost:$port/3
     GROAT_REMOTE=$objects/restarted
     GROAT_CXX=$work/slow-c++
     export GROAT_CXX
@@ -521,7 +526,7 @@ use_leases() {
     wait_for has_lease || fail "$lease_server: a lease of the crowd"
     kill -9 $redis
     wait $redis 2>/dev/null
-    start_redis --port "$port" --bind localhost --requirepass word
+    start_redis --port "$port" --bind localhost --requirepass 'w/o%rd'
     wait $apart
     if tr ' =' '\n ' <"$work/served" | awk '{ all += $2 }
         $1 == "compiled" { made = $2 }
