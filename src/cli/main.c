@@ -117,6 +117,8 @@ int main(int argc, char **argv)
     int code;
 
     own_standard_files();
+    /* A line is written at once: workers share the terminal. */
+    (void)setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
     groat__json_object(&cli.json, NULL);
     groat__json_int(&cli.json, "format", GROAT__FORMAT);
     code = dispatch(&cli, argc, argv);

@@ -300,6 +300,11 @@ export GROAT_TRUST
 expect 'rotation: good ones stay' 0 fleet check --remove
 answers 'rotation: good ones stay, all' '0 objects removed'
 GROAT_TRUST=$work/trust
+expect 'a remote that is gone' 1 prewarm "$work/second" --target $target \
+    --remote-key "$work/key" --cache-dir "$work/hosts/unsent" \
+    --remote http://localhost:1/x
+says 'a remote that is gone: said once' 'warning: 1 of the kernels were not sent'
+answers 'a remote that is gone: costs nothing else' '1 compiled, 0 failed'
 chmod 440 "$work/key"
 expect 'a key that others may read' 1 prewarm "$work/manifest" \
     --target $target --remote-key "$work/key" --cache-dir "$work/hosts/open"

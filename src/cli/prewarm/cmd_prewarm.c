@@ -31,6 +31,7 @@ typedef struct tally {
     size_t made;
     size_t failed;
     size_t open; /* missing, with --check */
+    size_t unsent;
 } tally;
 
 /* ---- which kernels ----------------------------------------------------------
@@ -389,6 +390,7 @@ static tally count(const groat__jobs *jobs)
         t.made += state == GROAT__JOB_MADE;
         t.failed += state == GROAT__JOB_FAILED;
         t.open += state == GROAT__JOB_WAITING;
+        t.unsent += jobs->item[i].unsent;
     }
     return t;
 }
@@ -412,6 +414,20 @@ static void list_job(groat__cli *cli, groat__job *job)
     groat__json_end(json);
 }
 
+/* A key that was named is there to send with. */
+static int tell_unsent(groat__cli *cli, size_t unsent)
+{
+    groat_remote_info info = {.size = sizeof(info)};
+
+    if (!unsent || groat_remote_stat(cli->context, &info, NULL) != GROAT_OK)
+        return GROAT__EXIT_DONE;
+    groat__cli_say(cli,
+                   "warning: %zu of the kernels were not sent to remote %s; "
+                   "groat fleet push sends them",
+                   unsent, info.url);
+    return cli->values.remote_key ? GROAT__EXIT_FAILED : GROAT__EXIT_DONE;
+}
+
 static int report(groat__cli *cli, groat__jobs *jobs, double seconds)
 {
     groat__json *json = &cli->json;
@@ -424,6 +440,7 @@ static int report(groat__cli *cli, groat__jobs *jobs, double seconds)
     groat__json_uint(json, "compiled", t.made);
     groat__json_uint(json, "failed", t.failed);
     groat__json_uint(json, "missing", t.open);
+    groat__json_uint(json, "unsent", t.unsent);
     groat__json_uint(json, "left_out", jobs->left_out);
     groat__json_uint(json, "jobs", cli->values.jobs);
     groat__json_real(json, "seconds", seconds);
@@ -442,7 +459,7 @@ static int report(groat__cli *cli, groat__jobs *jobs, double seconds)
                      "compiled, %zu failed, %zu missing; %.1f s\n",
                      jobs->count, t.present, t.bundled, t.made, t.failed,
                      t.open, seconds);
-    return code;
+    return code ? code : tell_unsent(cli, t.unsent);
 }
 
 static void fill_defaults(groat__values *values)

@@ -31,6 +31,7 @@ typedef struct groat__job {
     double compile_ms;
     groat_error error; /* of a failed job */
     bool bundled;      /* in a bundle, but not in the store */
+    size_t unsent;     /* kernels that the worker could not send meanwhile */
 } groat__job;
 
 /* The tuned choice of a manifest's line, for one target; score may be NULL. */

@@ -76,8 +76,8 @@ static json_t *failure(const groat_error *error)
 }
 
 /* Waits until the compiled kernel is sent to the remote: what is still queued
- * when this process ends is lost.  Errors of the remote are warnings. */
-static void wait_until_sent(groat__cli *cli)
+ * when this process ends is lost.  Returns how many were not sent so far. */
+static uint64_t wait_until_sent(groat__cli *cli)
 {
     const struct timespec nap = {0, 20000000};
     groat_remote_info info = {.size = sizeof(info)};
@@ -88,17 +88,17 @@ static void wait_until_sent(groat__cli *cli)
             info.breaker_open)
             break;
     while (nanosleep(&nap, NULL) == 0 && groat__now_ms() < end);
-    if (info.writes && (info.waiting || info.put_failures || info.put_drops))
-        groat__cli_say(cli,
-                       "warning: %" PRIu64 " of this process's kernels were "
-                       "not sent to remote %s; groat fleet push sends them",
-                       info.waiting + info.put_drops +
-                           (info.put_failures + 1) / 2,
-                       info.url);
+    return info.writes
+               ? info.waiting + info.put_drops + (info.put_failures + 1) / 2
+               : 0;
 }
 
-static json_t *build(groat__cli *cli, const char *spec_text, const char *target)
+/* *unsent is what wait_until_sent() returned for the kernels before. */
+static json_t *build(groat__cli *cli, const char *spec_text, const char *target,
+                     uint64_t *unsent)
 {
+    uint64_t before = *unsent;
+
     groat_error error = GROAT_ERROR_INIT;
     groat_kernel_info info = {.size = sizeof(info)};
     groat_spec *spec = NULL;
@@ -111,18 +111,22 @@ static json_t *build(groat__cli *cli, const char *spec_text, const char *target)
         answer = json_pack("{s:i, s:b, s:f}", "status", GROAT_OK, "compiled",
                            info.origin == GROAT_FROM_COMPILER, "compile_ms",
                            info.compile_ms);
-    wait_until_sent(cli);
+    *unsent = wait_until_sent(cli);
+    if (*unsent > before)
+        (void)json_object_set_new(answer, "unsent",
+                                  json_integer((json_int_t)(*unsent - before)));
     groat_spec_free(spec);
     groat_error_clear(&error);
     return answer;
 }
 
-static bool answer_line(groat__cli *cli, const char *line, size_t len)
+static bool answer_line(groat__cli *cli, const char *line, size_t len,
+                        uint64_t *unsent)
 {
     json_t *question = json_loadb(line, len, 0, NULL);
     const char *spec = json_string_value(json_object_get(question, "spec"));
     const char *target = json_string_value(json_object_get(question, "target"));
-    bool sent = spec && target && send_answer(build(cli, spec, target));
+    bool sent = spec && target && send_answer(build(cli, spec, target, unsent));
 
     json_decref(question);
     return sent;
@@ -154,12 +158,13 @@ int groat__cmd_prewarm_worker(groat__cli *cli)
     char *line = NULL;
     size_t cap = 0;
     ssize_t len;
+    uint64_t unsent = 0;
     int code = end_with_parent() ? limit_memory(cli) : GROAT__EXIT_FAILED;
 
     if (!code)
         code = groat__cli_open(cli, 0);
     while (!code && (len = getline(&line, &cap, stdin)) > 0)
-        if (!answer_line(cli, line, (size_t)len))
+        if (!answer_line(cli, line, (size_t)len, &unsent))
             code = GROAT__EXIT_FAILED;
     free(line);
     return code;
