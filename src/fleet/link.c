@@ -186,8 +186,13 @@ bool groat__remote_take(groat__remote *remote, groat__exchange *x,
     *verdict = GROAT__ENTRY_NO_MEMORY;
     if (x->outcome == GROAT__OBJECT_DONE)
         *verdict = groat__entry_read(&x->answer, remote->trust, out);
-    if (*verdict == GROAT__ENTRY_REFUSED)
-        (void)atomic_fetch_add(&remote->refused, 1);
+    if (*verdict == GROAT__ENTRY_REFUSED &&
+        atomic_fetch_add(&remote->refused, 1) == 0)
+        groat__log_line(&remote->log, GROAT_LOG_WARNING,
+                        "%s of remote %s is signed by no key that is trusted "
+                        "here, and is not used; groat fleet check lists such "
+                        "objects",
+                        x->name, remote->place.shown);
     if (*verdict == GROAT__ENTRY_MALFORMED) {
         (void)atomic_fetch_add(&remote->malformed, 1);
         x->outcome = GROAT__OBJECT_FAILED;
