@@ -24,7 +24,8 @@
  *     lse  = log2 Z                  with GROAT_DECODE_LSE
  *
  * A query sees the keys t <= p, so that the last one sees all; fewer with a
- * mask, and none whose s is below -6.9e29.  One that sees nothing gets zeros
+ * mask, those that its bits name with GROAT_DECODE_TREE, and none whose s is
+ * below -1e30 * ln 2 (-6.93e29).  One that sees nothing gets zeros
  * and an lse of -infinity, unless there is a sink.  Bytes of the cache that are
  * no key of a sequence are not read.
  *
@@ -43,8 +44,8 @@
  * ints of 32 bits, numbers, inf, and min max abs int float exp exp2 log log2
  * sqrt rsqrt sin cos tanh.  Anything else is refused; the error has its column.
  * Ints wrap around; an int divided by 0, and an element outside of the array,
- * are 0.  A key whose score is NaN is not seen; a score above 6.9e29 counts as
- * that.  255 characters at most, blanks not counted.
+ * are 0.  A key whose score is NaN is not seen; a score above 1e30 * ln 2
+ * counts as that.  255 characters at most, blanks not counted.
  *
  *     "kv_pos < prefix || q_pos - kv_pos < 128 ? score + bias[kv_pos] : -inf"
  *
@@ -80,7 +81,8 @@ extern "C" {
 typedef enum groat_decode_dtype {
     GROAT_DECODE_BF16 = 0,
     GROAT_DECODE_F16 = 1,
-    GROAT_DECODE_E4M3 = 2 /* only of keys and values; a NaN is read as 480    */
+    GROAT_DECODE_E4M3 = 2 /* only of keys and values, in the format of OCP on *
+                           * all archs (fnuz nowhere); a NaN is read as 480   */
 } groat_decode_dtype;
 
 /* What one scale of e4m3 keys or values applies to. */
@@ -104,7 +106,8 @@ enum {
     GROAT_DECODE_SINK = 4,  /* sinks[heads]                                   */
     GROAT_DECODE_LSE = 8,   /* lse is written                                 */
     GROAT_DECODE_TREE = 16, /* tree[sequences, q_len]: bit j of a query says  *
-                             * whether it sees key n - q_len + j              */
+                             * whether it sees key n - q_len + j, also one    *
+                             * after p; the mask is CAUSAL, and no ALIBI      */
     GROAT_DECODE_BATCH_INVARIANT = 32, /* the same bits for a sequence,       *
                                         * whatever else is in the batch       */
     GROAT_DECODE_OVERLAP = 64 /* see OVERLAP above; from sm_90 on             */
@@ -117,7 +120,7 @@ typedef struct groat_decode_shape {
     groat_decode_dtype kv_dtype; /* dtype, or E4M3                            */
     groat_decode_scale kv_scale; /* of E4M3                                   */
     unsigned heads;              /* query heads; 1 to 64 for each KV head     */
-    unsigned kv_heads;           /* 1 or more                                 */
+    unsigned kv_heads;           /* 1 to 65536                                */
     unsigned head_dim;           /* 64 to 512; multiples of 16, E4M3: of 32, *
                                   * over 256: of 64                          */
     unsigned value_dim; /* of values and output: 64 to head_dim; multiples of *
@@ -133,8 +136,8 @@ typedef struct groat_decode_shape {
     unsigned flags; /* GROAT_DECODE_*                                         */
     float scale;    /* of scores; 0: 1 / sqrt(head_dim)                       */
     float cap;      /* of GROAT_DECODE_CAP; not 0                             */
-    unsigned sequences; /* most sequences of a launch; 1 or more              */
-    unsigned keys;      /* most keys of a sequence; 1 or more                 */
+    unsigned sequences; /* most sequences of a launch; 1 to 65535             */
+    unsigned keys;      /* most keys of a sequence; 1 to 2^31 - 1             */
     const char *score;  /* an expression, see above; NULL: none.  Borrowed    *
                          * for the call                                       */
 } groat_decode_shape;
@@ -150,7 +153,8 @@ typedef struct groat_decode_shape {
  * which choice is the fastest. */
 typedef struct groat_decode_choice {
     size_t size;
-    unsigned warps;   /* of a block: 1, 2, 4, 8                             */
+    unsigned warps;   /* of a block: 1, 2, 4, 8; INVALID if the block's     *
+                       * slots do not fit into shared memory               */
     unsigned stages;  /* slots of 16 or 32 keys on their way: 2 to 8        */
     unsigned cluster; /* blocks that share out the keys of each sequence   *
                        * and KV head, and add up in each other's shared    *
@@ -159,9 +163,9 @@ typedef struct groat_decode_choice {
                        * part; only with BATCH_INVARIANT: 1 to 4096         */
     unsigned blocks;  /* of the grid: as many as the device holds at once,  *
                        * or one for each sequence and KV head where these  *
-                       * are several times as many.  Given, clusters are   *
-                       * not chosen; with clusters it is not looked at,    *
-                       * and a strip has one cluster                        */
+                       * are several times as many.  If it is given and    *
+                       * cluster is 0, there are no clusters; with         *
+                       * clusters it is ignored, as each strip has one      */
     unsigned least;   /* units (tiles, or parts of a split) that a block    *
                        * takes at least; as blocks                          */
 } groat_decode_choice;
@@ -179,7 +183,8 @@ typedef struct groat_decode_named {
     uint32_t count;
 } groat_decode_named;
 
-/* What one launch reads and writes.  Addresses are of device memory; fields
+/* What one launch reads and writes.  Addresses are of device memory, multiples
+ * of 8 of queries and output, of 16 of caches and workspace, else of 4; fields
  * that the shape does not need are ignored. */
 typedef struct groat_decode_arguments {
     size_t size;
@@ -345,19 +350,21 @@ typedef struct groat_append_shape {
 /* What one launch reads and writes, in device memory; fields that the shape
  * does not need are ignored.
  *
- * Token t of a sequence that has the tokens [first, end) becomes its key
- * lengths - (end - t).  Nothing is written for a token after the last
- * sequence's, for a key below 0 or beyond the sequence's row of page_table (or
- * its block), or for a block that is not in the cache. */
+ * The new tokens of a sequence are its last keys: token t of its [first, end)
+ * becomes key number length - (end - t).  Nothing is written for a token after
+ * the last sequence's, for a key below 0 or beyond the sequence's row of
+ * page_table (or its block), or for a block that is not in the cache. */
 typedef struct groat_append_arguments {
     size_t size;
     const groat_kv_cache *keys;   /* the caches, as those of                  */
     const groat_kv_cache *values; /* groat_decode_arguments are; if NULL, keys *
                                    * has two planes, value_dim is head_dim    */
     unsigned layer;
-    unsigned sequences;  /* 0 launches nothing                                */
-    unsigned tokens;     /* of all sequences, at most; 0 launches nothing     */
-    unsigned each;       /* tokens of each sequence, if starts is 0           */
+    unsigned sequences;  /* to 65535; 0 launches nothing                      */
+    unsigned tokens;     /* of all sequences, at most; to 2^30 - 1; 0         *
+                          * launches nothing                                  */
+    unsigned each;       /* tokens of each sequence, if starts is 0; not more *
+                          * than `tokens`                                     */
     unsigned pitch;      /* entries of page_table from sequence to sequence   */
     uint64_t new_keys;   /* [tokens, kv_heads, head_dim], at multiples of 16  */
     uint64_t new_values; /* [tokens, kv_heads, value_dim], likewise           */

@@ -181,8 +181,9 @@ static unsigned blocks_by_slots(unsigned ring, unsigned most)
     return blocks * ring > RING_LEAST ? blocks : 0;
 }
 
-/* Returns blocks of a multiprocessor, up to `most`, that have whole strips; 0
- * if none have, and where splits are what a block has. */
+/* Returns the largest number of blocks of a multiprocessor, up to `most`, at
+ * which every block gets whole strips; 0 if there is none, or if the shape is
+ * BATCH_INVARIANT, whose blocks get splits. */
 static unsigned whole_blocks(const groat_decode_shape *s,
                              const groat__decode_device *d,
                              const groat_decode_choice *c, unsigned most)
@@ -228,9 +229,9 @@ static bool shares_lines(const groat_decode_shape *s,
            groat__decode_strips(s, WARPS_MOST) > 2 * d->multiprocessors;
 }
 
-/* Whether strips, of which no block gets whole ones, are so few that blocks of
- * all warps, which get none either, cut them into fewer parts; not where those
- * that fit have too few slots in all. */
+/* Whether no grid gives every block whole strips, and strips are so few that
+ * blocks of WARPS_MOST warps cut them into fewer parts.  False if those that
+ * fit have too few slots. */
 static bool cuts_less(const groat_decode_shape *s,
                       const groat__decode_device *d, groat_decode_choice c)
 {

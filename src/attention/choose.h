@@ -18,8 +18,9 @@ typedef struct groat__decode_device {
     char name[160];        /* with its multiprocessors; of records alone */
 } groat__decode_device;
 
-/* Returns the strips of all sequences and KV heads, the most of them for warps
- * that are 0.  A strip's rows share one read of the keys. */
+/* Returns the strips of all sequences and KV heads; of warps 0, an upper bound
+ * of those of all choices of warps.  A strip's rows share one read of the keys.
+ */
 uint64_t groat__decode_strips(const groat_decode_shape *shape, unsigned warps);
 
 /* Fills those of warps, stages, cluster and split that are 0; the shape's

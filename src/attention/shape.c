@@ -36,6 +36,7 @@ static groat_status check_numbers(const groat_decode_shape *s,
         {"shape.heads", s->heads, 1, HEADS_MAX},
         {"shape.head_dim", s->head_dim, 64, 512},
         {"shape.value_dim", groat__decode_value_dim(s), 64, s->head_dim},
+        {"shape.page", s->page, 0, 1024},
         {"shape.layout (GROAT_KV_*)", s->layout, 0, GROAT_KV_HEAD_PAGE},
         {"shape.mask (GROAT_DECODE_*)", s->mask, 0, GROAT_DECODE_CHUNK},
         {"shape.flags (GROAT_DECODE_*)", s->flags, 0, FLAGS},
@@ -77,6 +78,14 @@ groat_status groat__decode_check_shape(const groat_decode_shape *shape,
             "shape.scale is %g and shape.cap is %g; allowed: finite numbers, "
             "and with GROAT_DECODE_CAP a cap other than 0",
             (double)shape->scale, (double)shape->cap);
+    if ((shape->flags & GROAT_DECODE_TREE) != 0 &&
+        (shape->mask != GROAT_DECODE_CAUSAL ||
+         (shape->flags & GROAT_DECODE_ALIBI) != 0))
+        return groat__fail(error, GROAT_INVALID,
+                           "shape.mask is %u and shape.flags %u; allowed with "
+                           "GROAT_DECODE_TREE: GROAT_DECODE_CAUSAL (0) without "
+                           "GROAT_DECODE_ALIBI; shape.score can compute others",
+                           (unsigned)shape->mask, shape->flags);
     return groat__decode_score_read(shape, &score, error);
 }
 
