@@ -152,9 +152,10 @@ typedef enum groat__addition {
 } groat__addition;
 
 /* Stores the entries that the store does not have, GROAT__PUT_MOST per
- * batch and transaction, and says in out[i] what became of entries[i].  One
- * that is evicted for others was added before; one of the key of one that
- * failed has failed.  Waits for a writer only if something is lacking. */
+ * batch and transaction, and says in out[i] what became of entries[i].  An
+ * entry that was ADDED may have been evicted for a later one; if one fails, so
+ * do later ones of its key in the batch.  Waits for a writer only if something
+ * is lacking. */
 void groat__store_add(groat__store *store, const groat__entry *entries,
                       size_t count, groat__addition *out);
 

@@ -151,7 +151,8 @@ GROAT_API groat_status groat_bundle_at(groat_context *context, size_t index,
                                        groat_bundle_info *info,
                                        groat_error *error);
 
-/* Checks every page and checksum of a bundle, and its signature.
+/* Checks every page and checksum of a bundle, and its signature: all bytes that
+ * a get reads.  Bytes of the file that hold nothing may differ.
  *
  * trust  file of public keys; NULL: none.  A signer that is not in the file is
  *        reported as info->trusted == 0; that is no error.

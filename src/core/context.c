@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * context.c opens and closes a context: the copy of the environment (made here
- * and read nowhere else, not even by the compilers that are started), the
- * families, the store, and the state of machines, in-flight builds and kernels.
+ * context.c opens and closes a context: the families, the store, and the state
+ * of machines, in-flight builds and kernels.  It copies the environment once;
+ * all other code, and the programs that are started, use this copy.
  * A store that cannot be opened is no error: one warning is logged, and kernels
  * are kept in memory only.
  */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * failures.c remembers which keys did not compile, so that a server that is
- * asked for one of them again and again does not compile it each time.  Only
- * the compiler's answer is remembered; a lack of memory, of a device or of a
- * compiler is not, since it says nothing about the key.
+ * asked for one of them again and again does not compile it each time.  Every
+ * COMPILE_FAILED is remembered, a compiler that was late or is gone included; a
+ * lack of memory, of a device or of a compiler is not, since it says nothing
+ * about the key.
  *
  * Invariant: after the n-th failure of a key, the next try is 2^(n-1) s later,
  * 60 s at most.  When the table is full, the failure that expires first is

@@ -4,8 +4,9 @@
  * whose breaker is open.
  *
  * Invariant: the thread runs while entries wait or a breaker is open; it takes
- * no signal.  Closing waits for it: GROAT__REMOTE_BEHIND_MS for queued entries,
- * as long for the one being written before and after, and for leases to give.
+ * no signal.  Closing waits for GROAT__REMOTE_BEHIND_MS four times at most: for
+ * the write in progress, for the queue, for the last write that began in that
+ * time, and for giving back leases.
  * Locking: remote->lock around the list; it is not held during an exchange.
  */
 #include "fleet/remote.h"

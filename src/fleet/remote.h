@@ -33,8 +33,8 @@
 enum {
     GROAT__REMOTE_TOOL_MS = 10000,  /* limit of a tool's exchange */
     GROAT__REMOTE_BUDGET_MS = 950,  /* longest wait of a get      */
-    GROAT__REMOTE_BEHIND_MS = 2000, /* of a write, and of all writes that *
-                                     * are left at the close              */
+    GROAT__REMOTE_BEHIND_MS = 2000, /* of a write, and of the queue at the *
+                                     * close                               */
     GROAT__REMOTE_QUEUE = 64,       /* entries that wait to be written  */
     GROAT__REMOTE_QUEUE_BYTES = 64 << 20
 };
@@ -61,8 +61,8 @@ groat_status groat__remote_open(const groat__remote_options *options,
 void groat__remote_expect(groat__remote *remote);
 /* Ends the waits for other hosts; the waiters compile.  NULL is allowed. */
 void groat__remote_hurry(groat__remote *remote);
-/* Writes the queued entries, for at most GROAT__REMOTE_BEHIND_MS.  NULL is
- * allowed. */
+/* Writes the queued entries, for four times GROAT__REMOTE_BEHIND_MS at most;
+ * see behind.c.  NULL is allowed. */
 void groat__remote_close(groat__remote *remote);
 
 /* Asks for an entry, for budget_ms at most; true: *out has it, signed by a
