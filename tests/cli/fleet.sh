@@ -226,6 +226,23 @@ answers 'gc: stays' '0 objects removed'
 expect 'gc: a kernel of a manifest' 0 fleet gc "$work/second" --older-than 1 \
     --target $target --cache-dir "$work/hosts/nobody"
 answers 'gc: stays, and the others go' '4 objects removed'
+{
+    echo '{"spec": "tile_loader_lds", "target": "hip:gfx950"}'
+    cat "$work/second"
+} >"$work/mixed"
+GROAT_HIPRTC=$work/none
+export GROAT_HIPRTC
+expect 'no compiler for one kernel: check' 3 fleet check "$work/mixed" \
+    --target $target
+answers 'no compiler: the others are checked' '2 of 2 objects verified'
+says 'no compiler: the line is named' "mixed:1: "
+expect 'no compiler for one kernel: gc' 3 fleet gc "$work/mixed" \
+    --older-than 1 --target $target
+answers 'no compiler: nothing goes' '0 objects removed'
+unset GROAT_HIPRTC
+echo '{"spec": "tile_loader_lds:ld=7"}' >>"$work/mixed"
+expect 'a bad spec: check' 2 fleet check "$work/mixed" --target $target
+says 'a bad spec: the line is named' "mixed:3: tile_loader_lds: ld=7 is not"
 expect 'gc: what is left' 0 fleet check
 answers 'gc: is good' '2 of 2 objects verified'
 pushed 'what was removed' 0 '4 of 6 objects sent, 0 not there'

@@ -79,6 +79,18 @@ static int finish(course *c, const char *what, groat_status status,
                                                 : GROAT__EXIT_DONE;
 }
 
+/* Whether a command goes on after groat__names_read() returned code: without
+ * the kernels whose compiler is not here, if there are others. */
+static bool goes_on(int code, const groat__names *names)
+{
+    return !code || (code == GROAT__EXIT_NO_DEVICE && names->count);
+}
+
+static int worse(int before, int code)
+{
+    return before ? before : code;
+}
+
 /* Also counts the names of the manifests, to find those that no object has. */
 static int on_pushed(void *user, const groat_remote_object *object)
 {
@@ -101,7 +113,7 @@ static int push(groat__cli *cli)
     int code = groat__names_read(cli, false, &c.wanted);
 
     groat__names_sort(&c.wanted);
-    if (!code) {
+    if (goes_on(code, &c.wanted)) {
         if (cli->word_count > 1)
             choice.names =
                 c.wanted.count ? (const char *const *)c.wanted.at : none;
@@ -110,7 +122,7 @@ static int push(groat__cli *cli)
         status =
             groat_remote_push(cli->context, &choice, on_pushed, &c, &error);
         c.absent = c.wanted.count - c.named;
-        code = finish(&c, "sent", status, &error);
+        code = worse(code, finish(&c, "sent", status, &error));
     }
     groat__names_free(&c.wanted);
     return code;
@@ -262,7 +274,7 @@ static int fetch(groat__cli *cli, unsigned flags, const char *what)
     groat_status status;
     int code = find_names(cli, !flags, &names);
 
-    if (!code) {
+    if (goes_on(code, &names)) {
         c.total = names.count;
         groat__json_array(&cli->json, "list");
         status = groat_remote_fetch(cli->context, names.at, names.count, flags,
@@ -270,7 +282,7 @@ static int fetch(groat__cli *cli, unsigned flags, const char *what)
         c.complete = !flags || cli->word_count > 1;
         if (!flags)
             c.done = c.seen - c.absent - c.bad;
-        code = finish(&c, what, status, &error);
+        code = worse(code, finish(&c, what, status, &error));
     }
     if (c.failed)
         code = groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory");

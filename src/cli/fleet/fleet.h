@@ -24,7 +24,9 @@ groat_status groat__names_add_spec(groat__cli *cli, groat__names *names,
                                    const char *spec, const char *target,
                                    bool both, groat_error *error);
 /* Adds the names of the kernels in the manifests that cli->words list from the
- * second word on.  Returns DONE, or an exit code after reporting the error. */
+ * second word on.  Returns DONE, or an exit code after reporting the error with
+ * its line: NO_DEVICE if just those kernels are left out whose compiler is not
+ * here. */
 int groat__names_read(groat__cli *cli, bool both, groat__names *names);
 /* Sorts the names and drops duplicates, as groat__names_have() requires. */
 void groat__names_sort(groat__names *names);

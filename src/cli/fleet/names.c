@@ -80,39 +80,53 @@ typedef struct reading {
     groat__cli *cli;
     groat__names *names;
     bool both;
-    groat_error error;
-    groat_status status;
+    const char *path;
+    int code; /* of a kernel without names */
 } reading;
 
-static groat_status add_kernel(reading *r, const char *spec, const char *target)
+/* Returns non-zero to stop: a missing compiler concerns its targets alone. */
+static int add_kernel(reading *r, const groat_manifest_entry *entry,
+                      const char *target)
 {
-    return groat__names_add_spec(r->cli, r->names, spec, target, r->both,
-                                 &r->error);
+    groat_error error = GROAT_ERROR_INIT;
+    groat_status status = groat__names_add_spec(r->cli, r->names, entry->spec,
+                                                target, r->both, &error);
+
+    if (status) {
+        int code = groat__cli_refuse(r->cli, status, "%s:%zu: %s", r->path,
+                                     entry->line, error.text);
+
+        if (!r->code || status != GROAT_NO_DEVICE)
+            r->code = code;
+    }
+    groat_error_clear(&error);
+    return status != GROAT_OK && status != GROAT_NO_DEVICE;
 }
 
 static int on_kernel(void *user, const groat_manifest_entry *entry)
 {
     reading *r = user;
     const groat__list *targets = &r->cli->values.targets;
+    int stop = 0;
 
-    if (entry->target || !targets->count) {
-        r->status = add_kernel(r, entry->spec, entry->target);
-        return r->status != GROAT_OK;
-    }
-    for (size_t i = 0; i < targets->count && !r->status; i++)
-        r->status = add_kernel(r, entry->spec, targets->item[i]);
-    return r->status != GROAT_OK;
+    if (entry->target || !targets->count)
+        return add_kernel(r, entry, entry->target);
+    for (size_t i = 0; i < targets->count && !stop; i++)
+        stop = add_kernel(r, entry, targets->item[i]);
+    return stop;
 }
 
 int groat__names_read(groat__cli *cli, bool both, groat__names *names)
 {
-    reading r = {cli, names, both, GROAT_ERROR_INIT, GROAT_OK};
+    reading r = {cli, names, both, NULL, GROAT__EXIT_DONE};
+    groat_error error = GROAT_ERROR_INIT;
 
-    for (size_t i = 1; i < cli->word_count && !r.status; i++) {
-        groat_status status =
-            groat_manifest_read(cli->words[i], on_kernel, &r, &r.error);
-
-        r.status = r.status ? r.status : status;
+    for (size_t i = 1; i < cli->word_count; i++) {
+        r.path = cli->words[i];
+        if (groat_manifest_read(r.path, on_kernel, &r, &error))
+            return groat__cli_fail(cli, &error);
+        if (r.code && r.code != GROAT__EXIT_NO_DEVICE)
+            break;
     }
-    return r.status ? groat__cli_fail(cli, &r.error) : GROAT__EXIT_DONE;
+    return r.code;
 }
