@@ -24,13 +24,16 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fs.h"
+#include "base/loader.h"
+#include "base/str.h"
 #include "kernels-src/common/cpu_tensor_map.h"
 
 enum {
     STACK_BYTES = 256 << 10,
     STACK_BYTES_SANITIZE = 1 << 20,
     STACK_BYTES_PLAIN = 768 << 10, /* CUDA's local memory has 512 KiB */
-    ALIGN = 256
+    ALIGN = 256,
+    BUILD_ID_MAX = 64
 };
 
 typedef struct cpu {
@@ -133,45 +136,19 @@ static groat_status resolve(groat__module *m, const char *entry,
     return GROAT_OK;
 }
 
-/* The library that the loader has mapped for a handle, and its build id. */
-typedef struct mapped {
-    const struct link_map *map;
-    const unsigned char *id;
-    size_t id_bytes;
-} mapped;
-
-static int find_id(struct dl_phdr_info *info, size_t size, void *user)
-{
-    mapped *m = user;
-
-    (void)size;
-    if (info->dlpi_addr != m->map->l_addr)
-        return 0;
-    for (int i = 0; i < info->dlpi_phnum && m->id == NULL; i++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-
-        if (segment->p_type == PT_NOTE)
-            m->id = groat__elf_build_id(
-                (groat__elf_notes){(const unsigned char *)info->dlpi_addr +
-                                       segment->p_vaddr,
-                                   segment->p_memsz},
-                &m->id_bytes);
-    }
-    return 1;
-}
-
 /* Whether the handle is the library with this build id.  The loader identifies
  * libraries by name, so it may return an older one that it could not unload. */
 static bool is_loaded(void *handle, const unsigned char *id, size_t bytes)
 {
     struct link_map *map = NULL;
-    mapped m = {NULL, NULL, 0};
+    char want[2 * BUILD_ID_MAX + 1];
+    char seen[sizeof(want)] = "";
 
-    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0)
+    if (bytes > BUILD_ID_MAX || dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0)
         return false;
-    m.map = map;
-    (void)dl_iterate_phdr(find_id, &m);
-    return m.id != NULL && m.id_bytes == bytes && memcmp(m.id, id, bytes) == 0;
+    groat__hex(want, id, bytes);
+    return groat__loader_mapped_id(map->l_addr, seen, sizeof(seen)) &&
+           strcmp(seen, want) == 0;
 }
 
 /* If the loader keeps the code nevertheless, the descriptor stays open as long
