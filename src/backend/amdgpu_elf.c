@@ -18,11 +18,6 @@
 #define MACHINE_AMDGPU       224
 #define NOTE_AMDGPU_METADATA 32
 
-typedef struct span {
-    const unsigned char *at;
-    size_t left;
-} span;
-
 typedef enum item_kind {
     ITEM_OTHER = 0,
     ITEM_INT,
@@ -53,22 +48,12 @@ bool groat__amdgpu_elf_whole(const void *data, size_t bytes)
            groat__elf_whole(data, bytes);
 }
 
-static bool take(span *in, uint64_t bytes, const unsigned char **out)
-{
-    if (bytes > in->left)
-        return false;
-    *out = in->at;
-    in->at += bytes;
-    in->left -= (size_t)bytes;
-    return true;
-}
-
 /* A big-endian number of 1, 2, 4 or 8 bytes. */
-static bool take_number(span *in, unsigned bytes, uint64_t *out)
+static bool take_number(groat__elf_rest *in, unsigned bytes, uint64_t *out)
 {
     const unsigned char *at;
 
-    if (!take(in, bytes, &at))
+    if (!groat__elf_take(in, bytes, &at))
         return false;
     *out = 0;
     for (unsigned i = 0; i < bytes; i++)
@@ -76,7 +61,8 @@ static bool take_number(span *in, unsigned bytes, uint64_t *out)
     return true;
 }
 
-static bool take_int(span *in, unsigned bytes, bool is_signed, item *out)
+static bool take_int(groat__elf_rest *in, unsigned bytes, bool is_signed,
+                     item *out)
 {
     uint64_t raw;
     unsigned shift = 64 - 8 * bytes;
@@ -91,22 +77,22 @@ static bool take_int(span *in, unsigned bytes, bool is_signed, item *out)
     return true;
 }
 
-static bool take_text(span *in, uint64_t bytes, item *out)
+static bool take_text(groat__elf_rest *in, uint64_t bytes, item *out)
 {
     out->kind = ITEM_TEXT;
     out->count = bytes;
-    return take(in, bytes, &out->text);
+    return groat__elf_take(in, bytes, &out->text);
 }
 
-static bool take_opaque(span *in, uint64_t bytes)
+static bool take_opaque(groat__elf_rest *in, uint64_t bytes)
 {
     const unsigned char *ignored;
 
-    return take(in, bytes, &ignored);
+    return groat__elf_take(in, bytes, &ignored);
 }
 
 /* Reads an item with one of the tags 0xc0 to 0xdf. */
-static bool take_tagged(span *in, unsigned tag, item *out)
+static bool take_tagged(groat__elf_rest *in, unsigned tag, item *out)
 {
     static const unsigned char ext_bytes[] = {1, 2, 4, 8, 16};
     unsigned width = 1u << (tag & 3);
@@ -136,13 +122,13 @@ static bool take_tagged(span *in, unsigned tag, item *out)
     return tag != 0xc1; /* nil, false, true */
 }
 
-static bool take_item(span *in, item *out)
+static bool take_item(groat__elf_rest *in, item *out)
 {
     const unsigned char *at;
     unsigned tag;
 
     memset(out, 0, sizeof(*out));
-    if (!take(in, 1, &at))
+    if (!groat__elf_take(in, 1, &at))
         return false;
     tag = *at;
     if (tag < 0x80 || tag >= 0xe0) {
@@ -173,7 +159,7 @@ static uint64_t children(const item *head)
 }
 
 /* Skips all items below head. */
-static bool skip_below(span *in, const item *head)
+static bool skip_below(groat__elf_rest *in, const item *head)
 {
     uint64_t due = children(head);
     item next;
@@ -214,8 +200,8 @@ static void keep_fact(const item *key, int64_t value, groat__amdgpu_kernel *out)
 }
 
 /* Reads one element of amdhsa.kernels; *match: whether it is entry. */
-static bool take_kernel(span *in, const char *entry, groat__amdgpu_kernel *out,
-                        bool *match)
+static bool take_kernel(groat__elf_rest *in, const char *entry,
+                        groat__amdgpu_kernel *out, bool *match)
 {
     item map, key, value;
 
@@ -235,7 +221,7 @@ static bool take_kernel(span *in, const char *entry, groat__amdgpu_kernel *out,
     return true;
 }
 
-static groat__amdgpu_finding take_kernels(span *in, uint64_t count,
+static groat__amdgpu_finding take_kernels(groat__elf_rest *in, uint64_t count,
                                           const char *entry,
                                           groat__amdgpu_kernel *out)
 {
@@ -253,8 +239,8 @@ static groat__amdgpu_finding take_kernels(span *in, uint64_t count,
     return GROAT__AMDGPU_NO_KERNEL;
 }
 
-static groat__amdgpu_finding read_metadata(span in, const char *entry,
-                                           groat__amdgpu_kernel *out)
+static groat__amdgpu_finding
+read_metadata(groat__elf_rest in, const char *entry, groat__amdgpu_kernel *out)
 {
     item root, key, value;
 
@@ -273,7 +259,7 @@ static groat__amdgpu_finding read_metadata(span in, const char *entry,
 }
 
 /* Finds the metadata note; false if there is none. */
-static bool find_metadata(groat__elf_notes notes, span *out)
+static bool find_metadata(groat__elf_rest notes, groat__elf_rest *out)
 {
     static const char owner[] = "AMDGPU";
     groat__elf_note note;
@@ -282,7 +268,7 @@ static bool find_metadata(groat__elf_notes notes, span *out)
         if (note.type == NOTE_AMDGPU_METADATA &&
             note.name_bytes == sizeof(owner) &&
             memcmp(note.name, owner, sizeof(owner)) == 0) {
-            *out = (span){note.desc, note.desc_bytes};
+            *out = (groat__elf_rest){note.desc, note.desc_bytes};
             return true;
         }
     return false;
@@ -294,8 +280,8 @@ groat__amdgpu_finding groat__amdgpu_elf_kernel(const void *data, size_t bytes,
 {
     Elf64_Ehdr head;
     Elf64_Phdr segment;
-    groat__elf_notes notes;
-    span metadata;
+    groat__elf_rest notes;
+    groat__elf_rest metadata;
 
     if (!read_header(data, bytes, &head))
         return GROAT__AMDGPU_NO_NOTES;

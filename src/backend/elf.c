@@ -64,8 +64,8 @@ bool groat__elf_whole(const void *data, size_t bytes)
     return true;
 }
 
-static bool take(groat__elf_notes *in, uint64_t bytes,
-                 const unsigned char **out)
+bool groat__elf_take(groat__elf_rest *in, uint64_t bytes,
+                     const unsigned char **out)
 {
     if (bytes > in->left)
         return false;
@@ -75,15 +75,16 @@ static bool take(groat__elf_notes *in, uint64_t bytes,
     return true;
 }
 
-bool groat__elf_next_note(groat__elf_notes *notes, groat__elf_note *out)
+bool groat__elf_next_note(groat__elf_rest *notes, groat__elf_note *out)
 {
     const unsigned char *at;
     Elf64_Nhdr head;
 
-    if (!take(notes, sizeof(head), &at))
+    if (!groat__elf_take(notes, sizeof(head), &at))
         return false;
     memcpy(&head, at, sizeof(head));
-    if (!take(notes, ((uint64_t)head.n_namesz + 3) & ~3ull, &out->name) ||
+    if (!groat__elf_take(notes, ((uint64_t)head.n_namesz + 3) & ~3ull,
+                         &out->name) ||
         head.n_descsz > notes->left)
         return false;
     out->desc = notes->at;
@@ -91,12 +92,13 @@ bool groat__elf_next_note(groat__elf_notes *notes, groat__elf_note *out)
     out->desc_bytes = head.n_descsz;
     out->type = head.n_type;
     /* The last note may lack its padding. */
-    if (!take(notes, ((uint64_t)head.n_descsz + 3) & ~3ull, &at))
+    if (!groat__elf_take(notes, ((uint64_t)head.n_descsz + 3) & ~3ull, &at))
         notes->left = 0;
     return true;
 }
 
-const unsigned char *groat__elf_build_id(groat__elf_notes notes, size_t *bytes)
+/* Returns the GNU build id among the notes, borrowed from them, or NULL. */
+static const unsigned char *build_id(groat__elf_rest notes, size_t *bytes)
 {
     static const char owner[] = "GNU";
     groat__elf_note note;
@@ -131,10 +133,9 @@ const unsigned char *groat__elf_file_id(const void *data, size_t bytes,
     for (size_t i = 0; i < head.e_phnum && id == NULL; i++)
         if (groat__elf_segment(data, bytes, &head, i, &segment) &&
             segment.p_type == PT_NOTE)
-            id = groat__elf_build_id(
-                (groat__elf_notes){(const unsigned char *)data +
-                                       segment.p_offset,
-                                   (size_t)segment.p_filesz},
-                id_bytes);
+            id = build_id((groat__elf_rest){(const unsigned char *)data +
+                                                segment.p_offset,
+                                            (size_t)segment.p_filesz},
+                          id_bytes);
     return id == NULL || is_zero(id, *id_bytes) ? NULL : id;
 }

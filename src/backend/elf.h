@@ -20,11 +20,15 @@ bool groat__elf_segment(const void *data, size_t bytes, const Elf64_Ehdr *head,
  * that is told no size can then read it. */
 bool groat__elf_whole(const void *data, size_t bytes);
 
-/* The bytes that a walk over notes has not read yet. */
-typedef struct groat__elf_notes {
+/* The bytes that a walk has not read yet. */
+typedef struct groat__elf_rest {
     const unsigned char *at;
     size_t left;
-} groat__elf_notes;
+} groat__elf_rest;
+
+/* Takes the next bytes; false if fewer are left. */
+bool groat__elf_take(groat__elf_rest *in, uint64_t bytes,
+                     const unsigned char **out);
 
 typedef struct groat__elf_note {
     const unsigned char *name;
@@ -35,10 +39,7 @@ typedef struct groat__elf_note {
 } groat__elf_note;
 
 /* Reads the next note; false at the end, and if the notes are malformed. */
-bool groat__elf_next_note(groat__elf_notes *notes, groat__elf_note *out);
-
-/* The GNU build id among the notes, borrowed from them; NULL: none. */
-const unsigned char *groat__elf_build_id(groat__elf_notes notes, size_t *bytes);
+bool groat__elf_next_note(groat__elf_rest *notes, groat__elf_note *out);
 
 /* The build id of a file, borrowed from it; NULL if the file is not whole, or
  * its build id is missing or all zeros (linkers write it last). */
