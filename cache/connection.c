@@ -697,11 +697,6 @@ static groat__note note_of(int rc)
     }
 }
 
-int groat__connection_check(groat__store *store)
-{
-    return groat__handle_check(store->db);
-}
-
 /* SQLite reports a page number beyond its limit as FULL, which damage may
  * cause.  The pages are checked once, if the disk has room. */
 static bool hides_damage(groat__store *store, int rc)
@@ -710,7 +705,7 @@ static bool hides_damage(groat__store *store, int rc)
         !groat__place_has_room(store->dir))
         return false;
     store->suspected = true;
-    return is_damage(groat__connection_check(store));
+    return is_damage(groat__handle_check(store->db));
 }
 
 bool groat__connection_fault(groat__store *store, int rc, const char *doing)

@@ -294,10 +294,6 @@ groat_status groat__connection_fail(groat__store *store, int rc,
                                     const char *doing, bool *again,
                                     groat_error *error);
 
-/* Locked: runs SQLite's check of pages, indexes and free list: OK, CORRUPT or
- * another error. */
-int groat__connection_check(groat__store *store);
-
 /* Locked: cuts the busy timeout to a sixteenth (hurry) or restores it. */
 void groat__connection_hurry(groat__store *store, bool hurry);
 

@@ -317,7 +317,7 @@ groat_status groat__store_verify(groat__store *store, uint64_t *checked,
         store->suspected = false;
         rc = check_next(store, &id, &seen, &gone, &more);
         if (rc == SQLITE_OK && !more)
-            rc = groat__connection_check(store);
+            rc = groat__handle_check(store->db);
         if (rc != SQLITE_OK) {
             /* Even if other calls have succeeded since. */
             store->doubted = store->doubted || doubted;

@@ -18,15 +18,11 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\v' || c == '\f';
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_word(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) ||
-           c == '_' || c == '$' || (unsigned char)c >= 0x80;
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           groat__is_digit(c) || c == '_' || c == '$' ||
+           (unsigned char)c >= 0x80;
 }
 
 /* Skips the line splices at a place, if there are any. */
@@ -312,7 +308,7 @@ static groat__read read_name(groat__reads *r)
 
 static int hex_digit(char c)
 {
-    if (is_digit(c))
+    if (groat__is_digit(c))
         return c - '0';
     c |= 0x20;
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
@@ -448,10 +444,10 @@ static bool is_number(const char *at, char c)
 {
     const char *next;
 
-    if (is_digit(c))
+    if (groat__is_digit(c))
         return true;
     (void)look(at, &next);
-    return c == '.' && is_digit(look(next, &next));
+    return c == '.' && groat__is_digit(look(next, &next));
 }
 
 static void begin_line(groat__reads *r, const char *at)
