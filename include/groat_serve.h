@@ -103,11 +103,11 @@ GROAT_API groat_status groat_warm_file(groat_context *context, const char *path,
  * nothing either.  Builds in flight are finished.
  *
  * A miss takes no lock, makes no system call and, after the first of a kernel,
- * allocates nothing.  The first of each of 32 kernels does more: it takes locks,
- * looks the kernel up in the store, and writes a line to the log that names the nearest kernel and the
- * first field of its identity that differs; all entries of the store are
- * compared for the first such line only.  groat_cache_stat.sealed counts
- * misses. Sealing twice is no error. */
+ * allocates nothing.  The first of each of 32 kernels does more: it takes
+ * locks, looks the kernel up in the store, and writes a line to the log that
+ * names the nearest kernel and the first field of its identity that differs;
+ * all entries of the store are compared for the first such line only.
+ * groat_cache_stat.sealed counts misses. Sealing twice is no error. */
 GROAT_API void groat_seal(groat_context *context);
 /* Undoes groat_seal(). */
 GROAT_API void groat_unseal(groat_context *context);
