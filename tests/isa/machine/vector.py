@@ -562,10 +562,11 @@ def with_constant(d):
     return lambda w: put(w, _quiet(fused)(x(w), y(w), z(w)))
 
 
-@define('v_bitop3_b32')
+@define('v_bitop3_b32', 'v_bitop3_b16')
 def truth_table(d):
     get, put = laned(d, 3), result(d)
     table = d.mods.get('bitop3', 0)
+    kept = U(0xffff if d.op.endswith('b16') else 0xffffffff)
 
     def run(w):
         x, y, z = get(w)
@@ -574,7 +575,7 @@ def truth_table(d):
             if table >> i & 1:
                 out |= ((x if i & 4 else ~x) & (y if i & 2 else ~y) &
                         (z if i & 1 else ~z))
-        put(w, out)
+        put(w, out & kept)
     return run
 
 
