@@ -740,9 +740,10 @@ groat_status groat__cuda_read(const char *file, const char *text,
                            "%s:%d: %.64s is a template: give its arguments, as "
                            "in --entry '%.64s<...>'",
                            file, out->line, entry, entry);
-    return out->text.failed ? groat__fail(error, GROAT_NO_MEMORY,
-                                          "no memory for the text of %s", file)
-                            : GROAT_OK;
+    return out->text.failed || out->entry.failed
+               ? groat__fail(error, GROAT_NO_MEMORY,
+                             "no memory for the text of %s", file)
+               : GROAT_OK;
 }
 
 void groat__cuda_free(groat__cuda_source *source)
