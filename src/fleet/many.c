@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -292,23 +293,37 @@ groat_status groat__remote_fetch(groat__remote *remote,
     return status;
 }
 
+/* Whether the place is a folder that is not there: an object is absent there as
+ * in one that is empty. */
+static bool lacks_folder(const groat__remote *remote)
+{
+    struct stat st;
+
+    return remote->place.kind == GROAT__PLACE_FOLDER &&
+           stat(remote->place.base, &st) != 0;
+}
+
 bool groat__remote_answers(groat__remote *remote, groat__str *text)
 {
     groat__exchange x = {.verb = GROAT__OBJECT_HEAD, .name = "v1/probe"};
+    size_t keys = remote->trust->count;
     double start = groat__now_ms();
-    bool answers;
 
     groat__remote_ask(remote, &x, GROAT__REMOTE_BUDGET_MS);
-    answers =
-        x.outcome == GROAT__OBJECT_DONE || x.outcome == GROAT__OBJECT_ABSENT;
     groat__str_addf(text, "%s: ", remote->place.shown);
-    if (answers)
-        groat__str_addf(text, "answers in %.1f ms; %zu trusted keys; %s",
-                        groat__now_ms() - start, remote->trust->count,
-                        remote->writes ? "read and written" : "only read");
-    else
+    if (lacks_folder(remote)) {
+        groat__str_add(text, "the folder is not there");
+        return false;
+    }
+    if (x.outcome != GROAT__OBJECT_DONE && x.outcome != GROAT__OBJECT_ABSENT) {
         groat__str_add(text, x.why);
-    return answers;
+        return false;
+    }
+    groat__str_addf(text, "answers in %.1f ms; %zu trusted %s; %s%s",
+                    groat__now_ms() - start, keys, keys == 1 ? "key" : "keys",
+                    remote->writes ? "read and written" : "only read",
+                    keys > 0 ? "" : "; nothing of it is used");
+    return keys > 0 || remote->writes;
 }
 
 bool groat__remote_leases(groat__remote *remote, bool *answers,

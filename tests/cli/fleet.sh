@@ -58,6 +58,8 @@ use_engine() {
     done
     run doctor
     answers "$engine: doctor" 'answers in '
+    run doctor --trust /dev/null
+    answers "$engine: doctor without keys" '0 trusted keys; only read; nothing of it is used'
     echo "{\"spec\": \"$spec\"}" >"$work/manifest"
     expect "$engine: check" 0 fleet check "$work/manifest" --target $target
     answers "$engine: check: both objects" '2 of 2 objects verified'
@@ -150,6 +152,8 @@ fi
 unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_ENDPOINT_URL
 mkdir "$work/folder"
 use_engine folder "file://$work/folder" lists
+run doctor --remote "file://$work/nowhere"
+answers 'folder: doctor of one that is not there' 'the folder is not there'
 
 # ---- pushing a manifest's kernels
 
