@@ -34,6 +34,7 @@ enum {
     REDIRECTS = 3,
     LISTING_MAX = 16 << 20, /* bytes of one page of a listing */
     PAGES_MAX = 10000,
+    S3_CODE_MOST = 40,
     NAP_MS = 100,
     LEAST_VERSION = 0x074b00,
     HTTP_OK = 200,
@@ -439,18 +440,34 @@ static void say_why(groat__exchange *x, const char *text)
     groat__one_line(x->why);
 }
 
+/* Also tells the code of an S3 server's error, as RequestTimeTooSkewed. */
+static void say_status(groat__exchange *x, long code)
+{
+    static const char lead[] = "<Code>";
+    const char *body = x->answer.len > 0 ? x->answer.data : "";
+    const char *word = strstr(body, lead);
+    int len = 0;
+
+    for (word = word != NULL ? word + strlen(lead) : "";
+         len < S3_CODE_MOST && groat__is_letter(word[len]);)
+        len++;
+    (void)snprintf(x->why, sizeof(x->why), "the server answered %ld%s%.*s",
+                   code, len > 0 ? ": " : "", len, word);
+}
+
 static groat__outcome outcome_of(groat__exchange *x, long code)
 {
     bool fetched = x->verb == GROAT__OBJECT_GET;
 
     if (fetched ? code == HTTP_OK : code >= HTTP_OK && code < HTTP_OK + 100)
         return GROAT__OBJECT_DONE;
-    if (code == HTTP_NO_SUCH || code == HTTP_GONE)
+    if (x->verb != GROAT__OBJECT_PUT &&
+        (code == HTTP_NO_SUCH || code == HTTP_GONE))
         return GROAT__OBJECT_ABSENT;
     if (x->verb == GROAT__OBJECT_PUT &&
         (code == HTTP_THERE || code == HTTP_CONFLICT))
         return GROAT__OBJECT_THERE;
-    (void)snprintf(x->why, sizeof(x->why), "the server answered %ld", code);
+    say_status(x, code);
     return GROAT__OBJECT_FAILED;
 }
 

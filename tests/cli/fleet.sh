@@ -138,7 +138,7 @@ if start_rclone bucket; then
     rm -rf "$work/hosts"
     AWS_SECRET_ACCESS_KEY=wrong
     from 'a wrong secret costs a compile' a compiled
-    says 'a wrong secret is said' 'the server answered 403'
+    says 'a wrong secret is said' 'the server answered 403: SignatureDoesNotMatch'
     AWS_SECRET_ACCESS_KEY=SECRETKEY1111
 else
     skip 'there is no rclone to serve S3'
@@ -146,6 +146,10 @@ fi
 if start_moto; then
     AWS_ENDPOINT_URL=http://localhost:$moto_port
     use_engine moto s3://bucket/other lists
+    expect 'moto: a bucket that is not there' 1 fleet push \
+        --remote s3://nowhere/x --remote-key "$work/key" \
+        --cache-dir "$work/hosts/a"
+    answers 'moto: is said' 'the server answered 404: NoSuchBucket'
 else
     skip 'there is no moto_server'
 fi
