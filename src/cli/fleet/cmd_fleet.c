@@ -232,7 +232,7 @@ static int list(groat__cli *cli)
     groat__json_uint(&cli->json, "objects", names.count);
     groat__json_uint(&cli->json, "bytes", l.bytes);
     groat__table_print(&l.table);
-    if (!cli->values.json)
+    if (!cli->values.json && !code)
         (void)printf("%zu objects of %" PRIu64 " bytes\n", names.count,
                      l.bytes);
     groat__names_free(&names);
