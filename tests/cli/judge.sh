@@ -239,8 +239,9 @@ finds wrong_dynamic "the block has 128 bytes" --block 64 --shared 128 \
     --buffer y=64
 finds wrong_mask "the mask 0xffff, which lacks its own lane" --block 32 --buffer x=32 \
     --buffer y=32
-finds wrong_stack "of an array 'int [4]', outside its bounds" --block 64 \
+finds wrong_stack "of an array 'int" --block 64 \
     --buffer x=64 --buffer y=64
+says "and what is wrong" "[4]', outside its bounds"
 
 # Kernels by their names.
 cat >spaces.cu <<'END'
@@ -253,12 +254,32 @@ __global__ void same(float *y, int shift) { y[threadIdx.x + shift] = 2; }
 template <int N> __global__ void many(float *y) { y[threadIdx.x] = N; }
 }
 namespace alias = first;
+namespace first {
+__global__ void both(float *y) { y[threadIdx.x] = 1; }
+#ifdef NEVER
+__device__ float one(double x) {
+#else
+__device__ float one(float x) {
+#endif
+    return x;
+}
+}
+__global__ void both(float *y) { y[threadIdx.x + 1000] = first::one(2); }
+#define BEGIN namespace hidden {
+BEGIN __global__ void mine(float *y) { y[threadIdx.x] = 1; } }
 __global__ void last(float *y, int n) { y[threadIdx.x] = n; }
 END
 names() {
     expect "$1" 0 judge spaces.cu --entry "$@" --block 32 --buffer y=32:out
 }
-names same
+expect "a name that two kernels have" 2 judge spaces.cu --entry same \
+    --block 32 --buffer y=32
+says "is not enough" "spaces.cu has several kernels 'same'"
+expect "one without a namespace" 1 judge spaces.cu --entry both --block 32 \
+    --buffer y=32
+says "goes before others" "that is y[1000]"
+names first::both
+names hidden::mine
 names first::same
 names inner::same --arg shift=0
 names ::second::inner::same --arg shift=0
@@ -267,7 +288,7 @@ names last --arg n=1
 expect "a template" 2 judge spaces.cu --entry many --block 32 --buffer y=32
 says "is told how" "spaces.cu:7: many is a template: give its arguments, as in --entry 'many<...>'"
 expect "no kernel" 2 judge spaces.cu --entry other --block 32 --buffer y=32
-says "tells those that are" "first::same, second::inner::same, second::inner::many, last"
+says "tells those that are" "first::same, second::inner::same, second::inner::many, first::both, both, mine, last"
 expect "a buffer for a number" 2 judge spaces.cu --entry last --block 32 \
     --buffer y=32 --buffer n=1
 says "is refused" "--buffer is 'n=1'; expected NAME=SHAPE of a pointer of last(float * y, int n)"

@@ -18,7 +18,15 @@ typedef struct token {
     int line;
 } token;
 
-enum { SPACES = 16 };
+enum { SPACES = 16, BRANCHES = 16 };
+
+/* How well a kernel's name is the entry's. */
+typedef enum match {
+    UNLIKE,
+    LAST_WORD, /* namespaces may be hidden in macros: the compiler decides */
+    ENDING,    /* the entry lacks namespaces */
+    EXACT
+} match;
 
 /* A namespace that is open where the reader is. */
 typedef struct space {
@@ -27,11 +35,21 @@ typedef struct space {
     int depth;        /* of braces around its own */
 } space;
 
+/* Where an #if began: each of its branches begins there. */
+typedef struct branch {
+    size_t space_count;
+    int depth;
+} branch;
+
 typedef struct reader {
     const char *file;
     const char *entry; /* as given */
+    match found;       /* how well the kernel matches that was found */
+    bool several;      /* kernels match as well, with other full names */
     space spaces[SPACES];
     size_t space_count;
+    branch branches[BRANCHES];
+    size_t branch_count;
     int depth;        /* of braces */
     bool templated;   /* behind "template <...>" of a declaration */
     const char *text; /* the whole file */
@@ -212,6 +230,24 @@ static void skip_dead(reader *r)
     r->fresh = true;
 }
 
+/* Only one branch of an #if counts: braces of others are not added to it. */
+static void read_condition(reader *r, const token *word)
+{
+    size_t last = r->branch_count - 1;
+
+    if (word->len >= 2 && strncmp(word->at, "if", 2) == 0) {
+        if (r->branch_count < BRANCHES)
+            r->branches[r->branch_count] = (branch){r->space_count, r->depth};
+        r->branch_count++;
+    } else if (r->branch_count > 0 && is(word, "endif")) {
+        r->branch_count--;
+    } else if (r->branch_count > 0 && last < BRANCHES && word->len >= 4 &&
+               strncmp(word->at, "el", 2) == 0) {
+        r->space_count = r->branches[last].space_count;
+        r->depth = r->branches[last].depth;
+    }
+}
+
 static groat_status read_directive(reader *r, const token *sign)
 {
     token word;
@@ -225,6 +261,7 @@ static groat_status read_directive(reader *r, const token *sign)
         return refuse(r, word.line,
                       "#line is refused, as findings name lines of this file",
                       &word);
+    read_condition(r, &word);
     if (is(&word, "if") && r->at[strspn(r->at, " \t")] == '0' &&
         isspace((unsigned char)r->at[strspn(r->at, " \t") + 1])) {
         skip_dead(r);
@@ -419,15 +456,71 @@ static void add_name(const reader *r, const token *name, groat__str *out)
     groat__str_addn(out, name->at, name->len);
 }
 
-/* Whether a kernel's full name ends with the entry's. */
-static bool is_wanted(const reader *r, const groat__str *full)
+static match compare(const char *entry, const groat__str *full,
+                     const token *name)
 {
-    const char *entry = r->entry + (strncmp(r->entry, "::", 2) == 0 ? 2 : 0);
-    size_t len = strcspn(entry, "<");
+    const char *word = groat__cuda_name(entry);
+    bool global = strncmp(entry, "::", 2) == 0;
+    const char *given = entry + (global ? 2 : 0);
+    size_t len = strcspn(given, "<");
     const char *end = full->data + full->len;
 
-    return len > 0 && len <= full->len && strncmp(end - len, entry, len) == 0 &&
-           (len == full->len || end[-(ptrdiff_t)len - 1] == ':');
+    if (strcspn(word, "<") != name->len ||
+        strncmp(word, name->at, name->len) != 0)
+        return UNLIKE;
+    if (len == full->len && strncmp(full->data, given, len) == 0)
+        return EXACT;
+    return !global && len < full->len && strncmp(end - len, given, len) == 0 &&
+                   end[-(ptrdiff_t)len - 1] == ':'
+               ? ENDING
+               : LAST_WORD;
+}
+
+/* Forgets a kernel that was found, for one that matches better. */
+static void forget(groat__cuda_source *out)
+{
+    for (size_t i = 0; i < out->param_count; i++) {
+        groat__str_free(&out->params[i].type);
+        groat__str_free(&out->params[i].name);
+        out->params[i] = (groat__cuda_param){0};
+    }
+    out->param_count = 0;
+    groat__str_clear(&out->entry);
+}
+
+/* Takes a kernel if it is the first of those that match best. */
+static bool take_kernel(reader *r, const token *name)
+{
+    groat__cuda_source *out = r->out;
+    groat__str full = {0};
+    match how;
+    bool better;
+
+    add_name(r, name, &full);
+    if (full.failed) {
+        out->kernels.failed = true;
+        groat__str_free(&full);
+        return false;
+    }
+    groat__str_addf(&out->kernels, "%s%s", out->kernels.len ? ", " : "",
+                    full.data);
+    how = compare(r->entry, &full, name);
+    better = how > r->found;
+    if (how == ENDING && how == r->found &&
+        strncmp(out->entry.data, full.data, full.len) != 0)
+        r->several = true;
+    if (better) {
+        forget(out);
+        r->found = how;
+        r->several = false;
+        if (how == LAST_WORD)
+            groat__str_add(&out->entry, r->entry);
+        else
+            groat__str_addf(&out->entry, "%s%s", full.data,
+                            r->entry + strcspn(r->entry, "<"));
+    }
+    groat__str_free(&full);
+    return better;
 }
 
 /* Reads "void __launch_bounds__(256) NAME(" and so on, after __global__. */
@@ -435,8 +528,6 @@ static groat_status read_kernel(reader *r)
 {
     token name = {"", 0, 0};
     token t = take(r);
-    groat__str full = {0};
-    bool wanted;
 
     for (; t.len > 0 && *t.at != '(' && *t.at != ';'; t = take(r)) {
         name = t;
@@ -447,16 +538,7 @@ static groat_status read_kernel(reader *r)
     }
     if (t.len == 0 || *t.at != '(' || name.len == 0)
         return GROAT_OK;
-    add_name(r, &name, &full);
-    groat__str_addf(&r->out->kernels, "%s%s", r->out->kernels.len ? ", " : "",
-                    full.failed ? "" : full.data);
-    wanted = !r->out->found && !full.failed && is_wanted(r, &full);
-    if (wanted)
-        groat__str_addf(&r->out->entry, "%s%s", full.data,
-                        r->entry + strcspn(r->entry, "<"));
-    r->out->kernels.failed |= full.failed;
-    groat__str_free(&full);
-    if (!wanted)
+    if (!take_kernel(r, &name))
         return GROAT_OK;
     r->out->found = true;
     r->out->templated = r->templated;
@@ -729,6 +811,14 @@ groat_status groat__cuda_read(const char *file, const char *text,
     if (status != GROAT_OK)
         return status;
     groat__str_add(&out->text, r.done);
+    if (out->text.failed || out->entry.failed || out->kernels.failed)
+        return groat__fail(error, GROAT_NO_MEMORY,
+                           "no memory for the text of %s", file);
+    if (r.several)
+        return groat__fail(error, GROAT_INVALID,
+                           "%s has several kernels '%.64s'; its __global__ "
+                           "functions: %.300s",
+                           file, entry, out->kernels.data);
     if (!out->found)
         return groat__fail(error, GROAT_INVALID,
                            "%s has no kernel '%.64s'; its __global__ "
@@ -740,10 +830,7 @@ groat_status groat__cuda_read(const char *file, const char *text,
                            "%s:%d: %.64s is a template: give its arguments, as "
                            "in --entry '%.64s<...>'",
                            file, out->line, entry, entry);
-    return out->text.failed || out->entry.failed
-               ? groat__fail(error, GROAT_NO_MEMORY,
-                             "no memory for the text of %s", file)
-               : GROAT_OK;
+    return GROAT_OK;
 }
 
 void groat__cuda_free(groat__cuda_source *source)

@@ -29,16 +29,17 @@ typedef struct groat__cuda_source {
     bool found;         /* the entry was found                              */
     bool templated;     /* it has template parameters                       */
     int line;           /* of the entry's name                              */
-    groat__str entry;   /* as given, with all its namespaces                */
+    groat__str entry;   /* as given, with the namespaces that were seen     */
     groat__str kernels; /* names of all __global__ functions, for messages  */
 } groat__cuda_source;
 
 /* Returns a kernel's name without its namespaces. */
 const char *groat__cuda_name(const char *entry);
 
-/* Reads text and finds the first kernel `entry`, which may have template
- * arguments and may lack its namespaces.  Errors call the text `file`.  *out
- * starts from {0}; groat__cuda_free() it either way.  Errors: INVALID
+/* Reads text and finds the kernel `entry`, which may have template arguments,
+ * and may lack its namespaces if no other kernel ends alike.  Errors call the
+ * text `file`.  *out starts from {0}; groat__cuda_free() it either way. Errors:
+ * INVALID
  * ("FILE:LINE: what cannot be judged"), NO_MEMORY. */
 groat_status groat__cuda_read(const char *file, const char *text,
                               const char *entry, groat__cuda_source *out,

@@ -98,9 +98,8 @@ static const fault faults[] = {
     {PROBE_LANES_STORE_LOAD, NV, "since the last barrier"},
     {PROBE_LANES_COPY_LOAD, NV, "since the last barrier"},
     {PROBE_ARRAY_LOAD_PAST, ALL,
-     "of an array 'unsigned int [4]', outside its bounds (here at "
-     "judge_probe/judge_probe.h:"},
-    {PROBE_ARRAY_STORE_BEFORE, ALL, "of an array 'unsigned int [4]', outside"},
+     "[4]', outside its bounds (here at judge_probe/judge_probe.h:"},
+    {PROBE_ARRAY_STORE_BEFORE, ALL, "[4]', outside its bounds"},
 };
 
 enum { FAULTS = COUNT(faults) };
