@@ -635,11 +635,21 @@ groat__lease_state groat__lease_look(groat__lease *lease,
     return GROAT__LEASE_TAKEN;
 }
 
+void groat__lease_problem(groat__lease *lease, char out[GROAT__LEASE_PROBLEM])
+{
+    out[0] = '\0';
+    if (!begin(lease))
+        return;
+    memcpy(out, lease->reason, sizeof(lease->reason));
+    end(lease);
+}
+
 bool groat__lease_give(groat__lease *lease, const groat__digest *key)
 {
     static const char script[] =
         "if redis.call('get', KEYS[1]) == ARGV[1] then "
         "return redis.call('del', KEYS[1]) else return 0 end";
+    char problem[GROAT__LEASE_PROBLEM];
     long long number = 0;
     char name[NAME];
     const char *words[] = {"EVAL", script, "1", name, lease->owner};
@@ -647,19 +657,13 @@ bool groat__lease_give(groat__lease *lease, const groat__digest *key)
     name_of(key, name);
     if (command(lease, words, 5, &number) != REDIS_REPLY_ERROR)
         return true;
+    groat__lease_problem(lease, problem);
     if (!atomic_exchange(&lease->said, true))
         groat__log_line(&lease->log, GROAT_LOG_WARNING,
-                        "lease server %s refuses EVAL, which releases leases: "
-                        "each is kept until it expires",
-                        lease->shown);
+                        "lease server %s does not release leases, each is kept "
+                        "until it expires: %s",
+                        lease->shown, problem);
     return false;
-}
-
-void groat__lease_problem(groat__lease *lease, char out[GROAT__LEASE_PROBLEM])
-{
-    (void)begin(lease);
-    memcpy(out, lease->reason, sizeof(lease->reason));
-    end(lease);
 }
 
 void groat__lease_count(groat__lease *lease, groat__lease_counts *out)

@@ -47,7 +47,7 @@ bool groat__lease_give(groat__lease *lease, const groat__digest *key);
 
 enum { GROAT__LEASE_PROBLEM = 96 };
 
-/* What the server's last error said, or "". */
+/* What the server said of the last command, if that failed; else "". */
 void groat__lease_problem(groat__lease *lease, char out[GROAT__LEASE_PROBLEM]);
 
 /* Milliseconds until a server that gave no answer is tried again; 0: now; -1:

@@ -348,7 +348,8 @@ bool groat__remote_leases(groat__remote *remote, bool *answers,
     if (state == GROAT__LEASE_HELD &&
         !groat__lease_give(remote->lease, &nobody)) {
         *answers = false;
-        groat__str_add(text, " and refuses EVAL, so it cannot release leases");
+        groat__lease_problem(remote->lease, problem);
+        groat__str_addf(text, " but does not release leases: %s", problem);
     }
     if (state == GROAT__LEASE_NONE)
         groat__str_add(text, *problem != '\0' ? problem : "gives no answer");

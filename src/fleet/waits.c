@@ -50,9 +50,9 @@ typedef struct sight {
 } sight;
 
 /* Polls are dense about the time at which a compile that began with this wait
- * would end, and sparse before and after.  If the time of a
- * compile is not known, a nap is a part of the time waited so far, so that a
- * short compile is noticed early. */
+ * would end, and sparse before and after.  If the time of a compile is not
+ * known, a nap is a part of the time waited so far, so that a short compile is
+ * noticed early. */
 static unsigned nap_ms(const wish *w)
 {
     double now_ms = groat__now_ms();

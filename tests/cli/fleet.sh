@@ -328,7 +328,7 @@ GROAT_TRUST=$work/trust
 expect 'a remote that is gone' 1 prewarm "$work/second" --target $target \
     --remote-key "$work/key" --cache-dir "$work/hosts/unsent" \
     --remote http://localhost:1/x
-says 'a remote that is gone: said once' 'warning: 1 of the kernels were not sent'
+says 'a remote that is gone: said once' 'warning: 1 kernel was not sent'
 answers 'a remote that is gone: costs nothing else' '1 compiled, 0 failed'
 chmod 440 "$work/key"
 expect 'a key that others may read' 1 prewarm "$work/manifest" \
@@ -538,11 +538,11 @@ use_leases() {
     GROAT_REMOTE=$objects/kept
     from "$lease_server: without scripts: the first compiles" v compiled \
         --remote-key "$work/key"
-    says "$lease_server: without scripts: is said" 'refuses EVAL'
+    says "$lease_server: without scripts: is said" 'does not release leases'
     from "$lease_server: without scripts: the second takes it" w remote \
         --remote-key "$work/key"
     run doctor --remote-key "$work/key"
-    answers "$lease_server: without scripts: doctor" 'refuses EVAL, so it cannot release leases'
+    answers "$lease_server: without scripts: doctor" 'but does not release leases: ERR unknown command'
     # Killed amid a crowd and started again: all are served, each kernel is
     # compiled once more at most.
     start_redis --port "$port" --bind localhost --requirepass 'w/o%rd'
