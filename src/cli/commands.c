@@ -290,7 +290,7 @@ static const groat__option fleet_options[] = {
     ROW_TARGETS,
     COUNT("older-than", older_than, 1, 36500,
           "gc: days since an object was written"),
-    FLAG("remove", remove, "check: remove objects that no trusted key signed"),
+    FLAG("remove", remove, "check: remove unsigned and damaged objects"),
     TEXT("from", "BUNDLE", from, "push: what a bundle has, not the store"),
     ROW_JSON,
     ROW_CACHE_DIR,
@@ -504,7 +504,7 @@ const groat__command groat__commands[] = {
      "  ls     list the objects\n"
      "  check  verify the objects of MANIFEST..., else all; exits with 1 if\n"
      "         any is not good; --remove deletes those that no trusted key\n"
-     "         signed, or that are another kernel's\n"
+     "         signed, that are cut short, or that are another kernel's\n"
      "  gc     remove objects written before --older-than DAYS, but those of\n"
      "         MANIFEST... and those that this host's store has used since\n",
      groat__cmd_fleet},

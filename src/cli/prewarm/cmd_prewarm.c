@@ -31,7 +31,7 @@ typedef struct tally {
     size_t made;
     size_t failed;
     size_t open; /* missing, with --check */
-    size_t unsent;
+    int64_t unsent;
 } tally;
 
 /* ---- which kernels ----------------------------------------------------------
@@ -415,16 +415,17 @@ static void list_job(groat__cli *cli, groat__job *job)
 }
 
 /* A key that was named is there to send with. */
-static int tell_unsent(groat__cli *cli, size_t unsent)
+static int tell_unsent(groat__cli *cli, int64_t unsent)
 {
     groat_remote_info info = {.size = sizeof(info)};
 
-    if (!unsent || groat_remote_stat(cli->context, &info, NULL) != GROAT_OK)
+    if (unsent <= 0 || groat_remote_stat(cli->context, &info, NULL) != GROAT_OK)
         return GROAT__EXIT_DONE;
     groat__cli_say(cli,
-                   "warning: %zu of the kernels were not sent to remote %s; "
-                   "groat fleet push sends them",
-                   unsent, info.url);
+                   "warning: %" PRId64 " %s not sent to remote %s; groat fleet "
+                   "push sends them",
+                   unsent, unsent == 1 ? "kernel was" : "kernels were",
+                   info.url);
     return cli->values.remote_key ? GROAT__EXIT_FAILED : GROAT__EXIT_DONE;
 }
 
@@ -432,6 +433,7 @@ static int report(groat__cli *cli, groat__jobs *jobs, double seconds)
 {
     groat__json *json = &cli->json;
     tally t = count(jobs);
+    int sent;
     int code = t.open ? GROAT__EXIT_FAILED : GROAT__EXIT_DONE;
 
     groat__json_uint(json, "kernels", jobs->count);
@@ -440,7 +442,7 @@ static int report(groat__cli *cli, groat__jobs *jobs, double seconds)
     groat__json_uint(json, "compiled", t.made);
     groat__json_uint(json, "failed", t.failed);
     groat__json_uint(json, "missing", t.open);
-    groat__json_uint(json, "unsent", t.unsent);
+    groat__json_int(json, "unsent", t.unsent);
     groat__json_uint(json, "left_out", jobs->left_out);
     groat__json_uint(json, "jobs", cli->values.jobs);
     groat__json_real(json, "seconds", seconds);
@@ -459,7 +461,8 @@ static int report(groat__cli *cli, groat__jobs *jobs, double seconds)
                      "compiled, %zu failed, %zu missing; %.1f s\n",
                      jobs->count, t.present, t.bundled, t.made, t.failed,
                      t.open, seconds);
-    return code ? code : tell_unsent(cli, t.unsent);
+    sent = tell_unsent(cli, t.unsent);
+    return code ? code : sent;
 }
 
 static void fill_defaults(groat__values *values)

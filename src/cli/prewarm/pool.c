@@ -260,8 +260,7 @@ static void take_answer(pool *p, worker *w, const char *line, size_t len)
     const char *log = json_string_value(json_object_get(answer, "log"));
     groat__job *job = w->job;
 
-    job->unsent +=
-        (size_t)json_integer_value(json_object_get(answer, "unsent"));
+    job->unsent += json_integer_value(json_object_get(answer, "unsent"));
     if (json_is_integer(status) && json_integer_value(status) == GROAT_OK) {
         job->compile_ms =
             json_real_value(json_object_get(answer, "compile_ms"));

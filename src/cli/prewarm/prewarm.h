@@ -31,7 +31,9 @@ typedef struct groat__job {
     double compile_ms;
     groat_error error; /* of a failed job */
     bool bundled;      /* in a bundle, but not in the store */
-    size_t unsent;     /* kernels that the worker could not send meanwhile */
+    /* How many more kernels the worker has not sent; less than 0: it sent some
+     * that an earlier job has counted. */
+    int64_t unsent;
 } groat__job;
 
 /* The tuned choice of a manifest's line, for one target; score may be NULL. */

@@ -76,7 +76,8 @@ static json_t *failure(const groat_error *error)
 }
 
 /* Waits until the compiled kernel is sent to the remote: what is still queued
- * when this process ends is lost.  Returns how many were not sent so far. */
+ * when this process ends is lost.  Returns how many of all kernels so far were
+ * not sent. */
 static uint64_t wait_until_sent(groat__cli *cli)
 {
     const struct timespec nap = {0, 20000000};
@@ -98,7 +99,6 @@ static json_t *build(groat__cli *cli, const char *spec_text, const char *target,
                      uint64_t *unsent)
 {
     uint64_t before = *unsent;
-
     groat_error error = GROAT_ERROR_INIT;
     groat_kernel_info info = {.size = sizeof(info)};
     groat_spec *spec = NULL;
@@ -112,9 +112,9 @@ static json_t *build(groat__cli *cli, const char *spec_text, const char *target,
                            info.origin == GROAT_FROM_COMPILER, "compile_ms",
                            info.compile_ms);
     *unsent = wait_until_sent(cli);
-    if (*unsent > before)
-        (void)json_object_set_new(answer, "unsent",
-                                  json_integer((json_int_t)(*unsent - before)));
+    (void)json_object_set_new(
+        answer, "unsent",
+        json_integer((json_int_t)*unsent - (json_int_t)before));
     groat_spec_free(spec);
     groat_error_clear(&error);
     return answer;
