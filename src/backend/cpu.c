@@ -453,7 +453,7 @@ static groat_status cpu_launch(void *state, groat__module *module,
     judged.places = &places;
     status = module->plain == NULL ? groat__judge_run(&judged, error)
                                    : run_plain(c, module, &judged, error);
-    if (status == GROAT_JUDGED && error != NULL)
+    if (status == GROAT_JUDGED && groat__error_is_whole(error))
         tell_lines(c, module, &places, error);
     free(ranges);
 free_args:

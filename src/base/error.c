@@ -46,15 +46,14 @@ const char *groat_status_name(groat_status status)
     return "unknown status";
 }
 
-/* A shorter object is the caller's mistake, and is not written. */
-static bool is_whole(const groat_error *error)
+bool groat__error_is_whole(const groat_error *error)
 {
     return error != NULL && error->size >= sizeof(*error);
 }
 
 void groat_error_clear(groat_error *error)
 {
-    if (!is_whole(error))
+    if (!groat__error_is_whole(error))
         return;
     free(error->log);
     error->log = NULL;
@@ -69,7 +68,7 @@ static void fill(groat_error *error, groat_status status, const char *call,
 {
     char text[GROAT_ERROR_TEXT] = "";
 
-    if (!is_whole(error))
+    if (!groat__error_is_whole(error))
         return;
     /* Format first: the arguments may point into the error. */
     (void)vsnprintf(text, sizeof(text), format, args);
@@ -122,7 +121,7 @@ void groat__error_lead(groat_error *error, const char *format, ...)
 
 void groat__error_take_log(groat_error *error, char *log)
 {
-    if (!is_whole(error)) {
+    if (!groat__error_is_whole(error)) {
         free(log);
         return;
     }
@@ -132,7 +131,7 @@ void groat__error_take_log(groat_error *error, char *log)
 
 void groat__error_copy(groat_error *to, const groat_error *from)
 {
-    if (!is_whole(to))
+    if (!groat__error_is_whole(to))
         return;
     groat_error_clear(to);
     to->status = from->status;

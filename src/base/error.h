@@ -2,7 +2,13 @@
 #ifndef GROAT_BASE_ERROR_H
 #define GROAT_BASE_ERROR_H
 
+#include <stdbool.h>
+
 #include "groat.h"
+
+/* Whether there is an error object to fill: NULL and one that is shorter than
+ * here, the caller's mistake, are left alone by all functions. */
+bool groat__error_is_whole(const groat_error *error);
 
 /* Fills *error (if not NULL) with status and a line of text; returns status, so
  * that a caller can `return groat__fail(error, GROAT_INVALID, ...)`.  Replaces
