@@ -162,7 +162,7 @@ groat_status groat__own_kernel(groat_spec *spec, groat_kernel **out,
         return groat__fail(error, GROAT_SEALED,
                            "the context is sealed, and the kernel %s of %s is "
                            "not in memory; the family's fallback was compiled "
-                           "for another shape; open it before groat_seal()",
+                           "for another shape; open this one before groat_seal()",
                            groat_spec_text(spec), groat_spec_target(spec));
     }
     if (status == GROAT_OK)

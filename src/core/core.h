@@ -52,6 +52,7 @@ typedef struct groat__machine {
 typedef struct groat__made {
     groat__binary binary;
     groat_origin origin;
+    bool fresh; /* compiled by this process, maybe on another thread */
     double compile_ms;
 } groat__made;
 

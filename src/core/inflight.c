@@ -49,6 +49,7 @@ static void copy_made(groat__made *to, const groat__made *from)
         !groat__binary_copy(&to->binary, &from->binary))
         return;
     to->origin = GROAT_FROM_MEMORY;
+    to->fresh = from->fresh;
     to->compile_ms = from->compile_ms;
 }
 

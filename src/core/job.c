@@ -80,6 +80,7 @@ static void take_stored(groat__job *job, const groat__store_blob *blob,
     job->made.binary =
         (groat__binary){blob->data, blob->bytes, blob->log, blob->facts};
     job->made.origin = origin;
+    job->made.fresh = false;
 }
 
 static void begin_range(const groat__job *job, const char *what)
@@ -229,6 +230,7 @@ groat_status groat__job_compile(groat__job *job, groat_error *error)
         groat__metrics_add(metrics, GROAT__STAGE_COMPILE, start);
         groat__failures_forget(&job->context->failures, &job->key);
         job->made.origin = GROAT_FROM_COMPILER;
+        job->made.fresh = true;
         job->made.compile_ms = ms;
         (void)atomic_fetch_add(&job->context->compiles, 1);
         store_binary(job);
@@ -313,6 +315,5 @@ void groat__job_drop_binary(groat__job *job)
 
 bool groat__job_is_stored(const groat__job *job)
 {
-    /* From MEMORY it is another thread's, who may have read it. */
-    return job->made.origin != GROAT_FROM_COMPILER;
+    return !job->made.fresh;
 }
