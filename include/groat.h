@@ -554,8 +554,9 @@ GROAT_API groat_status groat_memory_alloc(groat_context *context,
 GROAT_API void groat_memory_free(groat_context *context, const char *target,
                                  uint64_t address);
 /* Copies to the device, or from it, and returns when the copy is done.  Writes
- * zeros if `from` is NULL, up to a part that fails.  Errors: INVALID (target), NO_DEVICE, NO_MEMORY,
- * LAUNCH_FAILED (the address is in no buffer, or an earlier launch faulted). */
+ * zeros if `from` is NULL, up to a part that fails.  Errors: INVALID (target),
+ * NO_DEVICE, NO_MEMORY, LAUNCH_FAILED (the address is in no buffer, or an
+ * earlier launch faulted). */
 GROAT_API groat_status groat_memory_write(groat_context *context,
                                           const char *target, uint64_t to,
                                           const void *from, size_t bytes,
