@@ -461,13 +461,13 @@ static groat__outcome outcome_of(groat__exchange *x, long code)
 
     if (fetched ? code == HTTP_OK : code >= HTTP_OK && code < HTTP_OK + 100)
         return GROAT__OBJECT_DONE;
+    say_status(x, code);
     if (x->verb != GROAT__OBJECT_PUT &&
         (code == HTTP_NO_SUCH || code == HTTP_GONE))
         return GROAT__OBJECT_ABSENT;
     if (x->verb == GROAT__OBJECT_PUT &&
         (code == HTTP_THERE || code == HTTP_CONFLICT))
         return GROAT__OBJECT_THERE;
-    say_status(x, code);
     return GROAT__OBJECT_FAILED;
 }
 

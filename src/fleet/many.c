@@ -293,37 +293,44 @@ groat_status groat__remote_fetch(groat__remote *remote,
     return status;
 }
 
-/* Whether the place is a folder that is not there: an object is absent there as
- * in one that is empty. */
-static bool lacks_folder(const groat__remote *remote)
+/* Returns why no object can be there, or NULL, after a get of a name that is
+ * never written. */
+static const char *problem_of_place(const groat__remote *remote,
+                                    const groat__exchange *probe)
 {
     struct stat st;
 
-    return remote->place.kind == GROAT__PLACE_FOLDER &&
-           stat(remote->place.base, &st) != 0;
+    if (remote->place.kind == GROAT__PLACE_FOLDER &&
+        stat(remote->place.base, &st) != 0)
+        return "the folder is not there";
+    if (probe->outcome == GROAT__OBJECT_DONE)
+        return "it answers 200 to any name: is it an object store?";
+    return probe->outcome != GROAT__OBJECT_ABSENT ||
+                   strstr(probe->why, "NoSuchBucket") != NULL
+               ? probe->why
+               : NULL;
 }
 
 bool groat__remote_answers(groat__remote *remote, groat__str *text)
 {
-    groat__exchange x = {.verb = GROAT__OBJECT_HEAD, .name = "v1/probe"};
+    groat__exchange x = {.verb = GROAT__OBJECT_GET, .name = "v1/probe"};
     size_t keys = remote->trust->count;
     double start = groat__now_ms();
+    const char *problem;
 
     groat__remote_ask(remote, &x, GROAT__REMOTE_BUDGET_MS);
+    problem = problem_of_place(remote, &x);
     groat__str_addf(text, "%s: ", remote->place.shown);
-    if (lacks_folder(remote)) {
-        groat__str_add(text, "the folder is not there");
-        return false;
-    }
-    if (x.outcome != GROAT__OBJECT_DONE && x.outcome != GROAT__OBJECT_ABSENT) {
-        groat__str_add(text, x.why);
-        return false;
-    }
-    groat__str_addf(text, "answers in %.1f ms; %zu trusted %s; %s%s",
-                    groat__now_ms() - start, keys, keys == 1 ? "key" : "keys",
-                    remote->writes ? "read and written" : "only read",
-                    keys > 0 ? "" : "; nothing of it is used");
-    return keys > 0 || remote->writes;
+    if (problem != NULL)
+        groat__str_add(text, problem);
+    else
+        groat__str_addf(text, "answers in %.1f ms; %zu trusted %s; %s%s",
+                        groat__now_ms() - start, keys,
+                        keys == 1 ? "key" : "keys",
+                        remote->writes ? "read and written" : "only read",
+                        keys > 0 ? "" : "; nothing of it is used");
+    groat__exchange_free(&x);
+    return problem == NULL && (keys > 0 || remote->writes);
 }
 
 bool groat__remote_leases(groat__remote *remote, bool *answers,

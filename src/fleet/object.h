@@ -57,7 +57,7 @@ typedef struct groat__exchange {
     bool keeps_lines;            /* keep the next two, for a registry  */
     char *location;              /* Location header                    */
     char *challenge;             /* WWW-Authenticate header            */
-    char why[GROAT__OBJECT_WHY]; /* LATE, FAILED: the reason, one line */
+    char why[GROAT__OBJECT_WHY]; /* but for DONE: the reason, one line, or "" */
 } groat__exchange;
 
 void groat__exchange_free(groat__exchange *exchange);

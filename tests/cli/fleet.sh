@@ -150,6 +150,8 @@ if start_moto; then
         --remote s3://nowhere/x --remote-key "$work/key" \
         --cache-dir "$work/hosts/a"
     answers 'moto: is said' 'the server answered 404: NoSuchBucket'
+    run doctor --remote s3://nowhere/x
+    answers 'moto: doctor says it, too' 's3://nowhere/x: the server answered 404: NoSuchBucket'
 else
     skip 'there is no moto_server'
 fi
