@@ -463,7 +463,8 @@ static groat__outcome outcome_of(groat__exchange *x, long code)
         return GROAT__OBJECT_DONE;
     say_status(x, code);
     if (x->verb != GROAT__OBJECT_PUT &&
-        (code == HTTP_NO_SUCH || code == HTTP_GONE))
+        (code == HTTP_NO_SUCH || code == HTTP_GONE) &&
+        strstr(x->why, "NoSuchBucket") == NULL)
         return GROAT__OBJECT_ABSENT;
     if (x->verb == GROAT__OBJECT_PUT &&
         (code == HTTP_THERE || code == HTTP_CONFLICT))

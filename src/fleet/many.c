@@ -305,10 +305,7 @@ static const char *problem_of_place(const groat__remote *remote,
         return "the folder is not there";
     if (probe->outcome == GROAT__OBJECT_DONE)
         return "it answers 200 to any name: is it an object store?";
-    return probe->outcome != GROAT__OBJECT_ABSENT ||
-                   strstr(probe->why, "NoSuchBucket") != NULL
-               ? probe->why
-               : NULL;
+    return probe->outcome == GROAT__OBJECT_ABSENT ? NULL : probe->why;
 }
 
 bool groat__remote_answers(groat__remote *remote, groat__str *text)

@@ -146,10 +146,14 @@ fi
 if start_moto; then
     AWS_ENDPOINT_URL=http://localhost:$moto_port
     use_engine moto s3://bucket/other lists
+    echo '{"spec": "tile_loader_lds:ld=1216"}' >"$work/manifest.moto"
     expect 'moto: a bucket that is not there' 1 fleet push \
         --remote s3://nowhere/x --remote-key "$work/key" \
         --cache-dir "$work/hosts/a"
     answers 'moto: is said' 'the server answered 404: NoSuchBucket'
+    expect 'moto: nothing is pulled from it' 1 fleet pull "$work/manifest.moto" \
+        --remote s3://nowhere/x --target $target --cache-dir "$work/hosts/a2"
+    answers 'moto: and why' 'the server answered 404: NoSuchBucket'
     run doctor --remote s3://nowhere/x
     answers 'moto: doctor says it, too' 's3://nowhere/x: the server answered 404: NoSuchBucket'
 else
