@@ -506,7 +506,7 @@ static bool take_kernel(reader *r, const token *name)
                     full.data);
     how = compare(r->entry, &full, name);
     better = how > r->found;
-    if (how == ENDING && how == r->found &&
+    if (how == ENDING && how == r->found && out->entry.data != NULL &&
         strncmp(out->entry.data, full.data, full.len) != 0)
         r->several = true;
     if (better) {
