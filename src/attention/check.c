@@ -161,9 +161,9 @@ groat_status groat__own_kernel(groat_spec *spec, groat_kernel **out,
         groat_kernel_release(kernel);
         return groat__fail(
             error, GROAT_SEALED,
-            "the context is sealed, and the kernel %s of %s is "
-            "not in memory; the family's fallback was compiled "
-            "for another shape; open this one before groat_seal()",
+            "the context is sealed, and the kernel %s of %s is not in memory; "
+            "the family's fallback was compiled for another shape; open this "
+            "one before groat_seal()",
             groat_spec_text(spec), groat_spec_target(spec));
     }
     if (status == GROAT_OK)

@@ -141,13 +141,23 @@ static groat_status fail_late(const cxx *c, groat_status status,
                        c->path, c->seconds);
 }
 
+/* Reads all of a file of groat__memory_file(); *text is malloc'd. */
+static groat_status read_back(int fd, size_t most, char **text, size_t *bytes,
+                              groat_error *error)
+{
+    char path[32];
+
+    groat__memory_name(fd, path);
+    return groat__fs_read(path, most, text, bytes, error);
+}
+
 /* Reads the compiler's output text, without times; NULL without memory. */
 static char *read_words(int fd)
 {
     char *text = NULL;
     size_t bytes = 0;
 
-    (void)groat__memory_read(fd, LOG_BYTES_MAX, &text, &bytes, NULL);
+    (void)read_back(fd, LOG_BYTES_MAX, &text, &bytes, NULL);
     if (text != NULL)
         groat__drop_times(text);
     return text;
@@ -376,8 +386,7 @@ static groat_status collect(const cxx *c, const files *f, int code,
     size_t bytes = 0;
 
     if (code == 0 || code == GROAT__CHILD_NOT_TOLD)
-        status = groat__memory_read(f->binary, BINARY_BYTES_MAX, &data, &bytes,
-                                    error);
+        status = read_back(f->binary, BINARY_BYTES_MAX, &data, &bytes, error);
     if (status == GROAT_OK && !(good && is_whole(data, bytes)))
         status = fail_compile(c, code, bytes, error);
     if (status == GROAT_OK)

@@ -56,15 +56,6 @@ void groat__memory_name(int fd, char path[32])
     (void)snprintf(path, 32, "/proc/self/fd/%d", fd);
 }
 
-groat_status groat__memory_read(int fd, size_t most, char **text, size_t *bytes,
-                                groat_error *error)
-{
-    char path[32];
-
-    groat__memory_name(fd, path);
-    return groat__fs_read(path, most, text, bytes, error);
-}
-
 void groat__add_quoted(groat__str *pattern, const char *path)
 {
     for (; *path != '\0'; path++) {

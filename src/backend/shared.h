@@ -17,9 +17,6 @@ int groat__memory_file(const char *name, const void *data, size_t bytes);
 
 /* The path by which this process and its children open it. */
 void groat__memory_name(int fd, char path[32]);
-/* Reads all of it; *text is malloc'd.  Errors: IO, NO_MEMORY. */
-groat_status groat__memory_read(int fd, size_t most, char **text, size_t *bytes,
-                                groat_error *error);
 
 /* Appends a path to a glob(3) pattern, with special characters escaped: the
  * environment gives paths, not patterns. */

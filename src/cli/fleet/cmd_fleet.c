@@ -86,7 +86,7 @@ static bool goes_on(int code, const groat__names *names)
     return !code || (code == GROAT__EXIT_NO_DEVICE && names->count);
 }
 
-static int worse(int before, int code)
+static int first_failure(int before, int code)
 {
     return before ? before : code;
 }
@@ -122,7 +122,7 @@ static int push(groat__cli *cli)
         status =
             groat_remote_push(cli->context, &choice, on_pushed, &c, &error);
         c.absent = c.wanted.count - c.named;
-        code = worse(code, finish(&c, "sent", status, &error));
+        code = first_failure(code, finish(&c, "sent", status, &error));
     }
     groat__names_free(&c.wanted);
     return code;
@@ -282,7 +282,7 @@ static int fetch(groat__cli *cli, unsigned flags, const char *what)
         c.complete = !flags || cli->word_count > 1;
         if (!flags)
             c.done = c.seen - c.absent - c.bad;
-        code = worse(code, finish(&c, what, status, &error));
+        code = first_failure(code, finish(&c, what, status, &error));
     }
     if (c.failed)
         code = groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory");

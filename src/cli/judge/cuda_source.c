@@ -540,7 +540,6 @@ static groat_status read_kernel(reader *r)
         return GROAT_OK;
     if (!take_kernel(r, &name))
         return GROAT_OK;
-    r->out->found = true;
     r->out->templated = r->templated;
     r->out->line = name.line;
     return read_params(r, &name);
@@ -719,19 +718,20 @@ static void read_namespace(reader *r, bool inlined)
 /* Follows what a kernel's name depends on. */
 static void read_scope(reader *r, const token *t)
 {
-    reader ahead = *r;
-    token next;
-
     if (is(t, "namespace")) {
         read_namespace(r, false);
     } else if (is(t, "inline")) {
-        next = take(&ahead);
+        reader ahead = *r;
+        token next = take(&ahead);
+
         if (is(&next, "namespace")) {
             *r = ahead;
             read_namespace(r, true);
         }
     } else if (is(t, "template")) {
-        next = take(&ahead);
+        reader ahead = *r;
+        token next = take(&ahead);
+
         r->templated = is(&next, "<");
     } else if (is(t, "{")) {
         r->depth++;
@@ -819,7 +819,7 @@ groat_status groat__cuda_read(const char *file, const char *text,
                            "%s has several kernels '%.64s'; its __global__ "
                            "functions: %.300s",
                            file, entry, out->kernels.data);
-    if (!out->found)
+    if (r.found == UNLIKE)
         return groat__fail(error, GROAT_INVALID,
                            "%s has no kernel '%.64s'; its __global__ "
                            "functions: %.300s",

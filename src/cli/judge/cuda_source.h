@@ -26,7 +26,6 @@ typedef struct groat__cuda_source {
     groat__cuda_param params[GROAT__CUDA_PARAMS]; /* of the entry           */
     size_t param_count;
     bool dynamic;       /* there is an extern shared array                  */
-    bool found;         /* the entry was found                              */
     bool templated;     /* it has template parameters                       */
     int line;           /* of the entry's name                              */
     groat__str entry;   /* as given, with the namespaces that were seen     */
