@@ -3,6 +3,7 @@
 # What a user of the library writes: nothing here is built with it.
 nobase_dist_pkgdata_DATA += \
 	%D%/decode.c \
+	%D%/paged_cache.h \
 	%D%/paged_scores.c \
 	%D%/paged_sum/README.md \
 	%D%/paged_sum/args.h \

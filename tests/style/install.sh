@@ -29,6 +29,7 @@ done
 for name in bin/groat include/groat_version.h share/man/man1/groat.1 \
     share/man/man3/groat.3 share/doc/groat/kernels.md share/doc/groat/judge.md \
     share/doc/groat/functions.md share/groat/examples/decode.c \
+    share/groat/examples/paged_cache.h \
     share/groat/examples/paged_scores.c share/groat/examples/paged_sum/main.c \
     share/groat/kernels-src/defaults.sh; do
     [ -f "$root$prefix/$name" ] || bad "make install left out $name"
