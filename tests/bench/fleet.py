@@ -120,19 +120,24 @@ def crowd_run(name, hosts, processes, wanted, env, shuffle=True, verb="build"):
 
 
 def longest(texts):
-    """ms of the longest compile; of the longest wait for another host, beside
-    a process's own compile; and for another process of the same host, which
-    may have waited, too, before it compiled."""
+    """ms of the longest compile; what a get that compiles takes beside it
+    (median); the longest wait for another host, all of a get but its own
+    compile; and for another process of the same host, which may have waited,
+    too, before it compiled."""
     out = {"compile": 0.0, "wait": 0.0, "wait_on_host": 0.0}
+    beside = []
     for text in texts:
         for origin, compiled, got in re.findall(
                 r'"origin": "(\w+)",\s+"compile_ms": ([0-9.]+),'
                 r'\s+"load_ms": [0-9.]+,\s+"get_ms": ([0-9.]+)', text):
             own = float(compiled) if origin == "compiled" else 0.0
+            if origin == "compiled":
+                beside.append(float(got) - own)
             kind = "wait_on_host" if origin == "disk" else "wait"
             out["compile"] = max(out["compile"], own)
             out[kind] = max(out[kind], float(got) - own)
-    return {"longest_%s_ms" % kind: ms for kind, ms in out.items()}
+    return {"beside_compile_ms": statistics.median(beside or [0.0]),
+            **{"longest_%s_ms" % kind: ms for kind, ms in out.items()}}
 
 
 def crowd():
