@@ -148,6 +148,11 @@ bool groat__is_word(char c)
     return groat__is_letter(c) || groat__is_digit(c) || c == '_';
 }
 
+bool groat__is_text(const char *text, size_t len, const char *word)
+{
+    return strlen(word) == len && memcmp(text, word, len) == 0;
+}
+
 size_t groat__utf8_len(const char *text)
 {
     /* The least code point that needs so many bytes. */

@@ -38,6 +38,8 @@ bool groat__is_digit(char c);
 bool groat__is_letter(char c);
 /* A letter, a digit or '_'. */
 bool groat__is_word(char c);
+/* Whether the len bytes at text are the word. */
+bool groat__is_text(const char *text, size_t len, const char *word);
 
 /* Returns the length of the well-formed UTF-8 sequence at the start of text; 0:
  * none, or the end. */

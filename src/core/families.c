@@ -69,8 +69,7 @@ static groat__family_place *find(groat__families *families, const char *name,
                                  size_t len)
 {
     for (size_t i = 0; i < families->count; i++)
-        if (strlen(families->at[i].name) == len &&
-            memcmp(families->at[i].name, name, len) == 0)
+        if (groat__is_text(name, len, families->at[i].name))
             return &families->at[i];
     return NULL;
 }

@@ -62,8 +62,7 @@ const groat__arch *groat__arch_at(size_t index)
 const groat__arch *groat__arch_find(const char *name, size_t len)
 {
     for (size_t i = 0; i < ARCH_COUNT; i++)
-        if (strlen(archs[i].name) == len &&
-            memcmp(archs[i].name, name, len) == 0)
+        if (groat__is_text(name, len, archs[i].name))
             return &archs[i];
     return NULL;
 }
@@ -80,7 +79,7 @@ static bool find_backend(const char *name, size_t len, groat__backend_id *out)
     for (int id = 0; id < GROAT__BACKENDS; id++) {
         const char *known = groat__backend_name((groat__backend_id)id);
 
-        if (strlen(known) == len && memcmp(known, name, len) == 0) {
+        if (groat__is_text(name, len, known)) {
             *out = (groat__backend_id)id;
             return true;
         }

@@ -221,8 +221,7 @@ static unsigned parse_name(parser *p)
     for (; groat__is_word(groat__scan_next(&p->scan)); p->scan.at++)
         len++;
     for (unsigned f = 0; f < COUNT(functions); f++)
-        if (strlen(functions[f].name) == len &&
-            memcmp(functions[f].name, name, len) == 0) {
+        if (groat__is_text(name, len, functions[f].name)) {
             expect(p, "(", "this is a function: '(' expected");
             return parse_call(p, f);
         }

@@ -139,8 +139,7 @@ static void parse_name(parser *p)
     for (; groat__is_word(groat__scan_next(&p->scan)); p->scan.at++)
         len++;
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-        if (strlen(calls[i].name) == len &&
-            memcmp(calls[i].name, name, len) == 0 &&
+        if (groat__is_text(name, len, calls[i].name) &&
             groat__scan_take(&p->scan, "(")) {
             parse_call(p, calls[i].op, calls[i].two);
             return;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/str.h"
 #include "base/process.h"
 
 const char *const groat__launch_names[GROAT__LAUNCH_VALUES] = {
@@ -50,8 +51,7 @@ size_t groat__family_slot(const groat_family *family, const char *name,
                           size_t len)
 {
     for (size_t i = 0; i < family->slot_count; i++)
-        if (strlen(family->slots[i].name) == len &&
-            memcmp(family->slots[i].name, name, len) == 0)
+        if (groat__is_text(name, len, family->slots[i].name))
             return i;
     return GROAT__SLOTS;
 }

@@ -195,8 +195,7 @@ static bool parse_enum(const groat__slot *slot, const char *text, size_t len,
     for (size_t i = 0; i < slot->range_count; i++) {
         const char *name = slot->ranges[i].name;
 
-        if (name != NULL && strlen(name) == len &&
-            memcmp(name, text, len) == 0) {
+        if (name != NULL && groat__is_text(text, len, name)) {
             *value = slot->ranges[i].low;
             return true;
         }
@@ -209,7 +208,7 @@ static bool parse_bool(const char *text, size_t len, int64_t *value)
     static const char *const words[] = {"0", "1", "false", "true"};
 
     for (int i = 0; i < 4; i++)
-        if (strlen(words[i]) == len && memcmp(words[i], text, len) == 0) {
+        if (groat__is_text(text, len, words[i])) {
             *value = i % 2;
             return true;
         }

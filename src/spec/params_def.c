@@ -148,8 +148,7 @@ static bool find_name(void *user, const char *name, size_t len,
         for (size_t k = 0; k < family->slots[i].range_count; k++) {
             const groat__range *range = &family->slots[i].ranges[k];
 
-            if (range->name != NULL && strlen(range->name) == len &&
-                memcmp(range->name, name, len) == 0) {
+            if (range->name != NULL && groat__is_text(name, len, range->name)) {
                 *out = (groat__name){true, range->low};
                 return true;
             }

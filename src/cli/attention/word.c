@@ -62,8 +62,7 @@ enum { FIELDS = sizeof(fields) / sizeof(fields[0]), VALUE_ROOM = 32 };
 static const field *find(const char *name, size_t len)
 {
     for (size_t i = 0; i < FIELDS; i++)
-        if (strlen(fields[i].name) == len &&
-            memcmp(fields[i].name, name, len) == 0)
+        if (groat__is_text(name, len, fields[i].name))
             return &fields[i];
     return NULL;
 }

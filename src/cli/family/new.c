@@ -315,7 +315,7 @@ static bool is_template(const char *name, groat__str *all)
             continue;
         last = path;
         groat__str_addf(all, "%s%.*s", all->len ? ", " : "", (int)len, path);
-        found = found || (strlen(name) == len && strncmp(name, path, len) == 0);
+        found = found || groat__is_text(path, len, name);
     }
     return found;
 }

@@ -70,7 +70,7 @@ static groat_status refuse(const reader *r, int line, const char *what,
 
 static bool is(const token *t, const char *word)
 {
-    return strlen(word) == t->len && strncmp(t->at, word, t->len) == 0;
+    return groat__is_text(t->at, t->len, word);
 }
 
 /* ---- tokens -------------------------------------------------------------- */

@@ -41,8 +41,7 @@ static groat_status find_buffer(const char *option, const char *word,
 
     for (size_t i = 0; i < plan->buffer_count; i++) {
         const groat_buffer *buffer = &plan->buffers[i];
-        bool named = equals && strlen(buffer->name) == len &&
-                     strncmp(buffer->name, word, len) == 0;
+        bool named = equals && groat__is_text(word, len, buffer->name);
         bool fits = outputs ? buffer->output : groat_buffer_is_input(buffer);
 
         if (!fits || (equals && !named))
