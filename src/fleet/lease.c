@@ -144,12 +144,9 @@ static bool keep_decoded(char **out, const char *text, size_t len)
 static bool read_login(groat__lease *lease, const char **at, const char *end)
 {
     const char *login = *at;
-    const char *stop = NULL;
+    const char *stop = memrchr(login, '@', (size_t)(end - login));
     const char *colon;
 
-    for (const char *c = login; c < end; c++)
-        if (*c == '@')
-            stop = c;
     if (stop == NULL)
         return true;
     *at = stop + 1;

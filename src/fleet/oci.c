@@ -99,13 +99,10 @@ static groat_status read_url(registry *r, const char *url, groat_error *error)
     bool plain = strncmp(url, "oci+http://", 11) == 0;
     const char *host = url + (plain ? 11 : 6);
     size_t len = strcspn(host, "/");
-    const char *at = NULL;
+    const char *at = memrchr(host, '@', len);
 
     if ((!plain && strncmp(url, "oci://", 6) != 0) || host[len] != '/')
         return bad_url(error);
-    for (size_t i = 0; i < len; i++)
-        if (host[i] == '@')
-            at = host + i;
     if (at != NULL) {
         r->place.login = strndup(host, (size_t)(at - host));
         if (r->place.login == NULL)

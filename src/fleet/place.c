@@ -37,21 +37,26 @@ static groat_status no_memory(groat_error *error)
     return groat__fail(error, GROAT_NO_MEMORY, "no memory for a remote's URL");
 }
 
+/* The host in "user:password@host/path", where a password may have an "@". */
+static const char *after_login(const char *host, const char *end)
+{
+    const char *slash = memchr(host, '/', (size_t)(end - host));
+    const char *at =
+        memrchr(host, '@', (size_t)((slash != NULL ? slash : end) - host));
+
+    return at != NULL ? at + 1 : host;
+}
+
 /* "scheme://user:password@host" as "scheme://host". */
 static char *without_login(const char *url, size_t len)
 {
     const char *host = strstr(url, "://");
     const char *end = url + len;
-    const char *at = NULL;
     groat__str shown = {0};
 
     host = host == NULL ? url : host + 3;
-    for (const char *c = host; c < end && *c != '/'; c++)
-        if (*c == '@')
-            at = c;
     groat__str_addn(&shown, url, (size_t)(host - url));
-    if (at != NULL)
-        host = at + 1;
+    host = after_login(host, end);
     groat__str_addn(&shown, host, (size_t)(end - host));
     if (shown.data != NULL)
         groat__one_line(shown.data);
@@ -71,13 +76,8 @@ static int scheme_of(const char *url)
 static bool is_authority(const char *host)
 {
     size_t len = strcspn(host, "/");
-    const char *at = NULL;
-    const char *port;
+    const char *port = after_login(host, host + len);
 
-    for (const char *c = host; c < host + len; c++)
-        if (*c == '@')
-            at = c;
-    port = at != NULL ? at + 1 : host;
     port += *port == '[' ? strcspn(port, "]") : strcspn(port, ":/");
     port += *port == ']';
     return *port != ':' ||
