@@ -106,7 +106,7 @@ static int newer_first(const void *a, const void *b)
 /* Returns glob(3)'s status, and files with the newest version first. */
 static int find_files(const char *pattern, glob_t *found)
 {
-    int status = glob(pattern, GLOB_TILDE, NULL, found);
+    int status = glob(pattern, 0, NULL, found);
 
     if (status == 0)
         qsort(found->gl_pathv, found->gl_pathc, sizeof(found->gl_pathv[0]),

@@ -25,8 +25,7 @@ typedef struct groat__dl_search {
     const char *override_name;   /* the variable it came from, for messages  */
     const char *const *sonames;  /* "libnvrtc.so.13", tried by the loader    */
     const char *const *patterns; /* glob(3) patterns of full paths, tried after
-                                  * the sonames, newest version first; "~" at
-                                  * the start is $HOME                       */
+                                  * the sonames, newest version first        */
 } groat__dl_search;
 
 /* Opens the first that loads (RTLD_NOW | RTLD_LOCAL).  Errors: NO_DEVICE; the

@@ -277,22 +277,6 @@ START_TEST(test_names_before_places)
 }
 END_TEST
 
-START_TEST(test_home)
-{
-    static const char *const patterns[] = {"~/lib/*.so", NULL};
-    const char *before = getenv("HOME");
-    char *home = before == NULL ? NULL : strdup(before);
-
-    install("short", "lib/libhome.so");
-    ck_assert_int_eq(setenv("HOME", fix.dir, 1), 0);
-    search(NULL, patterns, GROAT_OK);
-    ck_loaded("lib/libhome.so");
-    if (home != NULL)
-        ck_assert_int_eq(setenv("HOME", home, 1), 0);
-    free(home);
-}
-END_TEST
-
 START_TEST(test_path_is_resolved)
 {
     char link[PATH_BYTES];
@@ -424,7 +408,6 @@ int main(void)
     tcase_add_test(tcase, test_newest_first);
     tcase_add_test(tcase, test_what_does_not_load_is_told_and_passed);
     tcase_add_test(tcase, test_names_before_places);
-    tcase_add_test(tcase, test_home);
     tcase_add_test(tcase, test_path_is_resolved);
     tcase_add_loop_test(tcase, test_build_id, 0, 2);
     tcase_add_test(tcase, test_no_build_id);
