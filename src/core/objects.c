@@ -191,7 +191,9 @@ static void on_fetched(void *user, const char *name, groat__arrival *arrival,
     if (arrival != NULL && !is_named(name, arrival))
         object.problem = "it is the entry of another kernel";
     object.absent = outcome == GROAT__OBJECT_ABSENT;
-    object.refused = object.problem != NULL && outcome == GROAT__OBJECT_DONE;
+    object.refused =
+        object.problem != NULL &&
+        (outcome == GROAT__OBJECT_DONE || outcome == GROAT__OBJECT_BROKEN);
     if (object.problem != NULL) {
         (void)tell(&f->to, &object);
         return;

@@ -90,6 +90,7 @@ bool groat__remote_judge(groat__remote *remote, const groat__exchange *x,
     if (x->outcome == GROAT__OBJECT_UNTRIED)
         return false;
     if (x->outcome != GROAT__OBJECT_LATE &&
+        x->outcome != GROAT__OBJECT_BROKEN &&
         x->outcome != GROAT__OBJECT_FAILED) {
         groat__breaker_mend(remote->breaker);
         return false;
@@ -195,7 +196,7 @@ bool groat__remote_take(groat__remote *remote, groat__exchange *x,
                         x->name, remote->place.shown);
     if (*verdict == GROAT__ENTRY_MALFORMED) {
         (void)atomic_fetch_add(&remote->malformed, 1);
-        x->outcome = GROAT__OBJECT_FAILED;
+        x->outcome = GROAT__OBJECT_BROKEN;
         (void)snprintf(x->why, sizeof(x->why),
                        "the object is not an entry, or is cut short");
     }

@@ -197,10 +197,7 @@ static void tell_fetched(void *user, groat__exchange *x)
     brought *b = &f->brought[x - f->list];
     bool no_memory = x->outcome == GROAT__OBJECT_DONE &&
                      b->verdict == GROAT__ENTRY_NO_MEMORY;
-    groat__outcome outcome = no_memory ? GROAT__OBJECT_FAILED
-                             : b->verdict == GROAT__ENTRY_MALFORMED
-                                 ? GROAT__OBJECT_DONE
-                                 : x->outcome;
+    groat__outcome outcome = no_memory ? GROAT__OBJECT_FAILED : x->outcome;
     groat__digest key;
     const char *why;
 

@@ -38,6 +38,7 @@ typedef enum groat__outcome {
     GROAT__OBJECT_ABSENT, /* there is no such object           */
     GROAT__OBJECT_THERE,  /* a put found it, and did not write */
     GROAT__OBJECT_LATE,   /* timed out                         */
+    GROAT__OBJECT_BROKEN, /* what came is no entry             */
     GROAT__OBJECT_FAILED  /* anything else                     */
 } groat__outcome;
 
