@@ -257,6 +257,14 @@ static groat_status read_keys(const char *path, char *text, groat__trust *out,
                                "%s line %u is '%.70s', not a public key of %d "
                                "hex digits",
                                path, number, line, KEY_DIGITS);
+        /* Nearly all secret keys fail this.  None is shown. */
+        if (*line != '\0' &&
+            !crypto_core_ed25519_is_valid_point(out->keys[out->count - 1]))
+            return groat__fail(error, GROAT_INVALID,
+                               "%s line %u is no public key of Ed25519: is it "
+                               "a secret key, whose public key groat cache "
+                               "keygen printed?",
+                               path, number);
         line = end;
     }
     return GROAT_OK;

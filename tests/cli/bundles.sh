@@ -60,6 +60,10 @@ expect "a list of keys that is no file" 1 cache verify "$work/signed" \
 says "is told as such, too" "/dev/null is not a regular file"
 expect "a key that others may read" 1 cache sign "$work/a" --key "$work/key2"
 says "the remedy is named" "chmod 600"
+printf '%064d\n' 0 | tr 0 f >"$work/secret" # no point of the curve
+expect "a trust file that is a secret key" 2 cache verify "$work/signed" \
+    --trust "$work/secret"
+says "asks for it" "line 1 is no public key of Ed25519: is it a secret key"
 echo nonsense >>"$work/trust2"
 expect "a trust file with a bad line" 2 cache verify "$work/signed" \
     --trust "$work/trust2"
