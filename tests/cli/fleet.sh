@@ -276,11 +276,18 @@ expect 'pull: into a store of one kernel' 0 fleet pull --target $target \
 says 'pull: says what is lost' 'more than the bound of 60000 bytes allows'
 expect 'prewarm: from the remote, with no room' 1 prewarm "$work/both_of" \
     --target $target --cache-dir "$work/hosts/narrower"
-says 'prewarm: says what is lost' 'the kernel was there or fetched, but the store'
+says 'prewarm: says what is lost' 'the kernel was fetched, but the store'
 unset GROAT_CACHE_MAX_BYTES
 expect 'pull: two kernels' 0 fleet pull "$work/both_of" --target $target \
     --cache-dir "$work/hosts/again"
 answers 'pull: both' '2 of 2 objects kept'
+expect 'prewarm: with one kernel there' 0 prewarm "$work/second" \
+    --target $target --cache-dir "$work/hosts/half"
+answers 'prewarm: one is fetched' '1 fetched, 0 compiled'
+expect 'prewarm: and with both' 0 prewarm "$work/both_of" --target $target \
+    --cache-dir "$work/hosts/half" --json
+answers 'prewarm: one was there' '"present": 1'
+answers 'prewarm: the other came' '"fetched": 1'
 for object in $(cd "$work/pushed" && find v1 -type f ! -name '*.*'); do
     mv "$work/pushed/$object" "$work/pushed/$object.txt"
 done

@@ -28,6 +28,7 @@
 typedef struct tally {
     size_t present;
     size_t bundled; /* those of `present` that only a bundle has */
+    size_t fetched;
     size_t made;
     size_t failed;
     size_t open; /* missing, with --check */
@@ -204,7 +205,7 @@ static int on_fetched(void *user, const groat_remote_object *object)
 
 /* Fetches the kernels that the store lacks from the remote, many at a time.
  * Errors of the remote are ignored. */
-static void fetch(groat__cli *cli, const groat__jobs *jobs)
+static void fetch(groat__cli *cli, groat__jobs *jobs)
 {
     groat_remote_info info = {.size = sizeof(info)};
     groat__names names = {0};
@@ -214,10 +215,11 @@ static void fetch(groat__cli *cli, const groat__jobs *jobs)
         !info.trusted_keys)
         return;
     for (size_t i = 0; i < jobs->count; i++) {
-        const groat__job *job = &jobs->item[i];
+        groat__job *job = &jobs->item[i];
 
-        if (job->state == GROAT__JOB_WAITING &&
-            origin_of(cli, job) == GROAT_FROM_COMPILER)
+        job->asked = job->state == GROAT__JOB_WAITING &&
+                     origin_of(cli, job) == GROAT_FROM_COMPILER;
+        if (job->asked)
             (void)groat__names_add_spec(cli, &names, job->spec, job->target,
                                         false, NULL);
     }
@@ -238,8 +240,16 @@ static void mark_present(groat__cli *cli, groat__jobs *jobs)
 
         job->bundled = origin == GROAT_FROM_BUNDLE;
         if (job->bundled || origin == GROAT_FROM_DISK)
-            job->state = GROAT__JOB_PRESENT;
+            job->state = job->asked ? GROAT__JOB_FETCHED : GROAT__JOB_PRESENT;
     }
+}
+
+static const char *state_name(groat__job_state state)
+{
+    static const char *const names[] = {"missing", "running",  "present",
+                                        "fetched", "compiled", "failed"};
+
+    return names[state];
 }
 
 /* Fails jobs that were compiled or fetched but are not in the store, since it
@@ -248,9 +258,9 @@ static void mark_lost(groat__cli *cli, groat__jobs *jobs)
 {
     for (size_t i = 0; i < jobs->count; i++) {
         groat__job *job = &jobs->item[i];
-        bool made = job->state == GROAT__JOB_MADE;
+        groat__job_state was = job->state;
 
-        if ((!made && job->state != GROAT__JOB_PRESENT) || job->bundled ||
+        if (was < GROAT__JOB_PRESENT || was > GROAT__JOB_MADE || job->bundled ||
             origin_of(cli, job) == GROAT_FROM_DISK)
             continue;
         job->state = GROAT__JOB_FAILED;
@@ -259,7 +269,7 @@ static void mark_lost(groat__cli *cli, groat__jobs *jobs)
             "the kernel was %s, but the store %s does not have it: the store "
             "is full, cannot be written, or its bound is too small; see the "
             "warnings and groat cache stat",
-            made ? "compiled" : "there or fetched",
+            was == GROAT__JOB_PRESENT ? "there" : state_name(was),
             groat_cache_path(cli->context));
     }
 }
@@ -311,14 +321,6 @@ static int collect(groat__cli *cli, groat__jobs *jobs)
 }
 
 /* ---- what becomes of them ---------------------------------------------- */
-
-static const char *state_name(groat__job_state state)
-{
-    static const char *const names[] = {"missing", "running", "present",
-                                        "compiled", "failed"};
-
-    return names[state];
-}
 
 /* Prints a line of JSON to stderr for programs that watch the run. */
 static void tell_event(const groat__job *job, size_t done, size_t total,
@@ -387,6 +389,7 @@ static tally count(const groat__jobs *jobs)
 
         t.present += state == GROAT__JOB_PRESENT;
         t.bundled += jobs->item[i].bundled;
+        t.fetched += state == GROAT__JOB_FETCHED;
         t.made += state == GROAT__JOB_MADE;
         t.failed += state == GROAT__JOB_FAILED;
         t.open += state == GROAT__JOB_WAITING;
@@ -439,6 +442,7 @@ static int report(groat__cli *cli, groat__jobs *jobs, double seconds)
     groat__json_uint(json, "kernels", jobs->count);
     groat__json_uint(json, "present", t.present);
     groat__json_uint(json, "bundled", t.bundled);
+    groat__json_uint(json, "fetched", t.fetched);
     groat__json_uint(json, "compiled", t.made);
     groat__json_uint(json, "failed", t.failed);
     groat__json_uint(json, "missing", t.open);
@@ -458,9 +462,9 @@ static int report(groat__cli *cli, groat__jobs *jobs, double seconds)
     groat__json_end(json);
     if (!cli->values.json)
         (void)printf("%zu kernels: %zu were there (%zu in bundles), %zu "
-                     "compiled, %zu failed, %zu missing; %.1f s\n",
-                     jobs->count, t.present, t.bundled, t.made, t.failed,
-                     t.open, seconds);
+                     "fetched, %zu compiled, %zu failed, %zu missing; %.1f s\n",
+                     jobs->count, t.present, t.bundled, t.fetched, t.made,
+                     t.failed, t.open, seconds);
     sent = tell_unsent(cli, t.unsent);
     return code ? code : sent;
 }

@@ -265,9 +265,8 @@ static void take_answer(pool *p, worker *w, const char *line, size_t len)
         job->compile_ms =
             json_real_value(json_object_get(answer, "compile_ms"));
         end_job(p, w,
-                json_is_true(json_object_get(answer, "compiled"))
-                    ? GROAT__JOB_MADE
-                    : GROAT__JOB_PRESENT);
+                (groat__job_state)json_integer_value(
+                    json_object_get(answer, "state")));
     } else {
         (void)groat__cli_error(
             &job->error,

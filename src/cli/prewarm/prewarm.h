@@ -17,6 +17,7 @@ typedef enum groat__job_state {
     GROAT__JOB_RUNNING,
     GROAT__JOB_PRESENT, /* in the store or a bundle, or made meanwhile by
                          * another process */
+    GROAT__JOB_FETCHED, /* from the remote */
     GROAT__JOB_MADE,
     GROAT__JOB_FAILED
 } groat__job_state;
@@ -31,6 +32,7 @@ typedef struct groat__job {
     double compile_ms;
     groat_error error; /* of a failed job */
     bool bundled;      /* in a bundle, but not in the store */
+    bool asked;        /* of the remote, before workers start */
     /* How many more kernels the worker has not sent; less than 0: it sent some
      * that an earlier job has counted. */
     int64_t unsent;

@@ -108,9 +108,12 @@ static json_t *build(groat__cli *cli, const char *spec_text, const char *target,
         groat_build(spec, NULL, NULL, &info, &error))
         answer = failure(&error);
     else
-        answer = json_pack("{s:i, s:b, s:f}", "status", GROAT_OK, "compiled",
-                           info.origin == GROAT_FROM_COMPILER, "compile_ms",
-                           info.compile_ms);
+        answer =
+            json_pack("{s:i, s:i, s:f}", "status", GROAT_OK, "state",
+                      info.origin == GROAT_FROM_COMPILER ? GROAT__JOB_MADE
+                      : info.origin == GROAT_FROM_REMOTE ? GROAT__JOB_FETCHED
+                                                         : GROAT__JOB_PRESENT,
+                      "compile_ms", info.compile_ms);
     *unsent = wait_until_sent(cli);
     (void)json_object_set_new(
         answer, "unsent",
