@@ -432,39 +432,6 @@ GROAT_LANES void __pipeline_wait_prior(unsigned groups)
 
 // ---- numbers
 
-template <class A, class B>
-GROAT_LANES auto min(A a, B b) -> decltype(true ? A() : B())
-{
-    return b < a ? b : a;
-}
-
-template <class A, class B>
-GROAT_LANES auto max(A a, B b) -> decltype(true ? A() : B())
-{
-    return a < b ? b : a;
-}
-
-// If one operand is a NaN, the other is returned.
-GROAT_LANES float min(float a, float b)
-{
-    return fminf(a, b);
-}
-
-GROAT_LANES float max(float a, float b)
-{
-    return fmaxf(a, b);
-}
-
-GROAT_LANES double min(double a, double b)
-{
-    return fmin(a, b);
-}
-
-GROAT_LANES double max(double a, double b)
-{
-    return fmax(a, b);
-}
-
 template <class T> GROAT_LANES T abs(T x)
 {
     return x < 0 ? -x : x;

@@ -39,6 +39,40 @@ extern "C" int dprintf(int file, const char *format, ...)
 #endif
 #endif
 
+// CUDA and HIP have these without a header.  If one of two floats is a NaN, the
+// other is returned.
+template <class A, class B>
+GROAT_DEVICE auto min(A a, B b) -> decltype(true ? A() : B())
+{
+    return b < a ? b : a;
+}
+
+template <class A, class B>
+GROAT_DEVICE auto max(A a, B b) -> decltype(true ? A() : B())
+{
+    return a < b ? b : a;
+}
+
+GROAT_DEVICE float min(float a, float b)
+{
+    return __builtin_fminf(a, b);
+}
+
+GROAT_DEVICE float max(float a, float b)
+{
+    return __builtin_fmaxf(a, b);
+}
+
+GROAT_DEVICE double min(double a, double b)
+{
+    return __builtin_fmin(a, b);
+}
+
+GROAT_DEVICE double max(double a, double b)
+{
+    return __builtin_fmax(a, b);
+}
+
 namespace groat {
 
 typedef unsigned char u8;

@@ -5,5 +5,6 @@ struct integers_args {
     unsigned long long a;
     unsigned long long b;
     unsigned long long y;
+    unsigned long long z;
     unsigned count;
 };

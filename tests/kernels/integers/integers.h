@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// integers sums the byte products of two words, a pair of words per thread.
+// integers sums the byte products of two words, a pair of words per thread, and
+// finds the smaller and the larger one.
 #include "params.h"
 
 #include "../common/vendor.h"
@@ -20,7 +21,11 @@ GROAT_DEVICE void run(const integers_args &args)
 
     const u32 a = global_load4(args.a + i * 4);
 
-    global_store4(args.y + i * 4, dot4(a, global_load4(args.b + i * 4), a));
+    const u32 b = global_load4(args.b + i * 4);
+
+    global_store4(args.y + i * 4, dot4(a, b, a));
+    global_store4(args.z + i * 4,
+                  min(a, b) ^ max(static_cast<int>(a), static_cast<int>(b)));
     if (i == 0)
         GROAT_PRINT("cycle %llu, first word %u\n",
                     static_cast<unsigned long long>(cycles()), a);

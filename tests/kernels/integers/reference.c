@@ -9,5 +9,9 @@ void reference(const struct run *run)
 
         run->y[i] = run->a[i] + (unsigned)(a[0] * b[0] + a[1] * b[1] +
                                            a[2] * b[2] + a[3] * b[3]);
+        int sa = (int)run->a[i], sb = (int)run->b[i];
+
+        run->z[i] = (run->a[i] < run->b[i] ? run->a[i] : run->b[i]) ^
+                    (unsigned)(sa > sb ? sa : sb);
     }
 }
