@@ -398,6 +398,13 @@ for path in ../x.npy x/../../y.npy /etc/passwd ..; do
     expect "a file outside: $path" 2 run ./bad --target cpu:sm_90a
     says "it has to be inside" "file(PATH) in the family's folder expected"
 done
+mkfifo bad/pipe.npy
+ln -s /etc/hostname bad/link.npy
+for file in pipe.npy link.npy; do
+    sed "s/random(0, 1)/file($file)/" good.def >bad/run.def
+    expect "a file that is none: $file" 2 run ./bad --target cpu:sm_90a
+    says "is told" "bad/$file is not a regular file"
+done
 sed 's/random(0, 1)/file(none.npy)/' good.def >bad/run.def
 expect "run.def: a file that is not there" 1 run ./bad $on
 says "is named" "none.npy: No such file"

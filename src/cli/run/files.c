@@ -206,6 +206,18 @@ static void expect_more(groat__trial *trial)
             trial->plan.buffers[i].tolerance = GROAT_TOLERANCE_EXACT;
 }
 
+/* A pipe would wait for its writer, and a link would leave the folder. */
+static groat_status check_own(const char *path, const groat_buffer *buffer,
+                              groat_error *error)
+{
+    struct stat facts;
+
+    if (!lstat(path, &facts) && !S_ISREG(facts.st_mode))
+        return groat__cli_error(error, GROAT_INVALID,
+                                "run.def: file %s is not a regular file", path);
+    return check_file("run.def: file", path, buffer, error);
+}
+
 /* Takes a buffer's file of run.def, unless the command line names another. */
 static groat_status take_own(const groat__trial *trial,
                              const groat_buffer *buffer, const char *file,
@@ -220,7 +232,7 @@ static groat_status take_own(const groat__trial *trial,
     if (!*own)
         return groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
     *taken = *own;
-    return check_file("run.def: file", *own, buffer, error);
+    return check_own(*own, buffer, error);
 }
 
 static groat_status take_all_own(groat__trial *trial, groat_error *error)
