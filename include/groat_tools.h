@@ -131,6 +131,15 @@ GROAT_API groat_status groat_kernel_time(groat_kernel *kernel,
                                          unsigned repeats, double *us,
                                          groat_error *error);
 
+/* Adds the source line of an address in the code of a kernel on a cpu target,
+ * as the handler of a signal gets it: to error->text " (WHAT at FILE:LINE)", to
+ * error->log the stack of inlined calls.  error has the text of a failure
+ * already.  Does nothing for an address outside of the kernel's code, for other
+ * targets, and without addr2line, which it runs.  Not for a handler itself. */
+GROAT_API void groat_kernel_tell_line(const groat_kernel *kernel,
+                                      const char *what, uint64_t address,
+                                      groat_error *error);
+
 /* How an instruction accesses shared memory; from ARRIVE on, how waves wait for
  * each other and for copies. */
 typedef enum groat_access {

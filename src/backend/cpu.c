@@ -335,6 +335,22 @@ static void tell_lines(const cpu *c, const groat__module *module,
                       error);
 }
 
+static void cpu_tell_line(void *state, groat__module *module, const char *what,
+                          uint64_t address, groat_error *error)
+{
+    groat__judge_places places = {.count = 1};
+    struct link_map *map = NULL;
+    Dl_info found;
+
+    if (dlinfo(module->handle, RTLD_DI_LINKMAP, &map) != 0 ||
+        dladdr((void *)(uintptr_t)address, &found) == 0 ||
+        (uintptr_t)found.dli_fbase != map->l_addr)
+        return;
+    (void)snprintf(places.at[0].what, sizeof(places.at[0].what), "%s", what);
+    places.at[0].address = (uintptr_t)address + 1;
+    tell_lines(state, module, &places, error);
+}
+
 /* A thread-local variable, as __tls_get_addr() takes it. */
 typedef struct tls {
     unsigned long module;
@@ -667,6 +683,7 @@ const groat__device groat__device_cpu = {
     .write = cpu_write,
     .read = cpu_read,
     .tensor_map = cpu_tensor_map,
+    .tell_line = cpu_tell_line,
 };
 
 _Static_assert(sizeof(struct groat_cpu_tensor_map) <= sizeof(groat_tensor_map),

@@ -41,6 +41,16 @@ typedef struct cxx {
     bool pointers;
 } cxx;
 
+/* A local that nobody set has the same strange value each time, so that what it
+ * spoils is noticed.  gcc 12 and clang can do that: "c++ (Debian ...) 12.2.0".
+ */
+static bool fills_locals(const cxx *c)
+{
+    const char *number = strstr(c->version, ") ");
+
+    return !c->gcc || (number != NULL && strtol(number + 2, NULL, 10) >= 12);
+}
+
 static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
 {
     /* The judge is told of array indices out of bounds (common/vendor_cpu.h),
@@ -84,6 +94,8 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
     /* In both compilers that error would include locals that may be unset. */
     options[count++] = c->gcc ? "-Wno-error=maybe-uninitialized"
                               : "-Wno-error=sometimes-uninitialized";
+    if (fills_locals(c))
+        options[count++] = "-ftrivial-auto-var-init=pattern";
     for (size_t i = 0; c->pointers && i < 4; i++)
         options[count++] = pointers[i];
     for (size_t i = 0; !c->sanitize && i < 8; i++)

@@ -49,6 +49,17 @@ void *groat_kernel_native(const groat_kernel *kernel)
                : NULL;
 }
 
+void groat_kernel_tell_line(const groat_kernel *kernel, const char *what,
+                            uint64_t address, groat_error *error)
+{
+    if (!groat__is_usable(groat__kernel_context(kernel)) || what == NULL ||
+        error == NULL || kernel->device == NULL ||
+        kernel->device->tell_line == NULL || !groat__resident_is_loaded(kernel))
+        return;
+    kernel->device->tell_line(kernel->device_state, kernel->module, what,
+                              address, error);
+}
+
 void groat__info_fill(groat_kernel_info *info, const groat__shape *shape,
                       const groat__digest *key)
 {

@@ -224,11 +224,25 @@ sed 's/    shared_fence();/    for (volatile u32 n = 0; n < 2; n = 0)\n        ;
     whole.h >wrong/wrong.h
 expect "one that touches no memory" 1 run ./wrong --target cpu:sm_90a \
     --timeout 1 --json
-says "is ended, too" "has not ended in 1 s and touches no memory"
+line=$(grep -n 'volatile u32 n' wrong/wrong.h | cut -d: -f1)
+says "is ended, too" "for 3 more: a loop without end (here at wrong/wrong.h:$line)"
+answers "with the line's text" '"text": "for (volatile u32 n'
 is_json "$out" || fail "with an answer in JSON" "$(cat "$out")"
 for member in spec target key finding verified error; do
     grep -q "\"$member\"" "$out" || fail "which has $member"
 done
+# A local that is never set, which a compiler may not be sure of: it warns and
+# the result is wrong, or it refuses.
+awk '/    for \(/ && !n++ { print "    u32 q;" } 1' whole.h |
+    awk '/first_row \+/ && ++n == 2 { sub("first_row", "q + first_row") } 1' \
+        >wrong/wrong.h
+run run ./wrong --target cpu:sm_90a
+line=$(grep -n 'q + first_row' wrong/wrong.h | cut -d: -f1)
+if [ "$code" -eq 1 ] || [ "$code" -eq 4 ]; then
+    says "a local that nobody set" "wrong/wrong.h:$line"
+else
+    fail "a local that nobody set" "exit code $code: $(head -c 300 "$err")"
+fi
 
 # A family may follow pointers of its own: --pointers judges these as well.
 sed 's/    shared_fence();/    *(volatile u32 *)64 = 1;\n&/' whole.h >wrong/wrong.h

@@ -7,8 +7,10 @@
  * semaphore, and after the handler the main thread touches nothing.
  */
 #include "cli/run/watch.h"
+#include "cli/run/places.h"
 #include "cli/run/trial.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -16,9 +18,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
-enum { GRACE_SECONDS = 3, STACK_BYTES = 64 << 10 };
+enum {
+    GRACE_SECONDS = 3, /* for the judge, which says more, to end the launch */
+    STACK_BYTES = 64 << 10,
+    ANSWER_NS = 200000000 /* for threads to say where they are */
+};
 
 /* Global, as a signal handler has no user argument. */
 static groat__watch *_Atomic watched;
@@ -33,22 +40,41 @@ static const char *reason_of(int signal)
                : "the kernel uses an invalid pointer, or recurses without end";
 }
 
-static void end_process(const groat__watch *watch)
+/* Tells in which line of the kernel a thread of this process is; one is
+ * enough, since others loop at the same place. */
+static void tell_place(groat__watch *watch, groat_error *error)
+{
+    unsigned count = atomic_load(&watch->threads);
+
+    for (unsigned i = 0; i < count && i < GROAT__WATCH_THREADS && !error->log;
+         i++)
+        groat_kernel_tell_line(watch->trial->kernel, "here",
+                               atomic_load(&watch->at[i]), error);
+}
+
+static void end_process(groat__watch *watch)
 {
     groat__cli *cli = watch->cli;
+    groat_error error = GROAT_ERROR_INIT;
     groat__json json = {0};
     char *text;
     int signal = atomic_load(&watch->signal);
-    int code =
-        signal ? groat__cli_refuse(cli, GROAT_JUDGED,
-                                   "%s was ended by signal %d (%s): %s",
-                                   watch->trial->info.name, signal,
-                                   strsignal(signal), reason_of(signal))
-               : groat__cli_refuse(cli, GROAT_JUDGED,
-                                   "%s has not ended in %u s and touches no "
-                                   "memory: a loop without end",
-                                   watch->trial->info.name, cli->judge_seconds);
+    int code;
 
+    if (signal)
+        (void)groat__cli_error(&error, GROAT_JUDGED,
+                               "%s was ended by signal %d (%s): %s",
+                               watch->trial->info.name, signal,
+                               strsignal(signal), reason_of(signal));
+    else
+        (void)groat__cli_error(
+            &error, GROAT_JUDGED,
+            "%s has not ended in %u s and touched no memory for %d more: a "
+            "loop without end",
+            watch->trial->info.name, cli->judge_seconds, GRACE_SECONDS);
+    tell_place(watch, &error);
+    groat__places_tell(watch->trial, &error);
+    code = groat__cli_fail(cli, &error);
     if (cli->values.json) {
         groat__json_object(&json, NULL);
         groat__json_int(&json, "format", GROAT__FORMAT);
@@ -63,6 +89,60 @@ static void end_process(const groat__watch *watch)
     _exit(code);
 }
 
+/* The instruction that a signal interrupted; 0: not known. */
+static uintptr_t place_of(const ucontext_t *context)
+{
+#if defined(__x86_64__)
+    return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+    return (uintptr_t)context->uc_mcontext.pc;
+#else
+    (void)context;
+    return 0;
+#endif
+}
+
+static void note_place(groat__watch *watch, const void *context)
+{
+    unsigned i = atomic_fetch_add(&watch->threads, 1);
+
+    if (i < GROAT__WATCH_THREADS)
+        atomic_store(&watch->at[i], place_of(context));
+}
+
+static void on_question(int signal, siginfo_t *info, void *context)
+{
+    (void)signal;
+    (void)info;
+    note_place(atomic_load(&watched), context);
+}
+
+/* Asks each other thread of this process where it is: kernels with several
+ * blocks run on several. */
+static void ask_threads(void)
+{
+    struct sigaction action = {.sa_sigaction = on_question,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    const struct timespec moment = {0, ANSWER_NS};
+    DIR *tasks = opendir("/proc/self/task");
+    struct dirent *entry;
+
+    (void)sigemptyset(&action.sa_mask);
+    if (!tasks || sigaction(SIGURG, &action, NULL) != 0) {
+        if (tasks)
+            (void)closedir(tasks);
+        return;
+    }
+    while ((entry = readdir(tasks)) != NULL) {
+        pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10);
+
+        if (thread > 0 && thread != gettid())
+            (void)tgkill(getpid(), thread, SIGURG);
+    }
+    (void)closedir(tasks);
+    (void)nanosleep(&moment, NULL);
+}
+
 static void *run(void *user)
 {
     groat__watch *watch = user;
@@ -73,16 +153,20 @@ static void *run(void *user)
     end.tv_sec += (time_t)watch->cli->judge_seconds + GRACE_SECONDS;
     while (sem_clockwait(&watch->over, CLOCK_MONOTONIC, &end) != 0 && !late)
         late = errno == ETIMEDOUT;
+    if (late && watch->caught)
+        ask_threads();
     if (late || atomic_load(&watch->signal))
         end_process(watch);
     return NULL;
 }
 
 /* Lets the watch thread end the process, as it may call any function. */
-static void on_fault(int signal)
+static void on_fault(int signal, siginfo_t *info, void *context)
 {
     groat__watch *watch = atomic_load(&watched);
 
+    (void)info;
+    note_place(watch, context);
     atomic_store(&watch->signal, signal);
     (void)sem_post(&watch->over);
     for (;;)
@@ -92,7 +176,8 @@ static void on_fault(int signal)
 /* Installs handlers on their own stack: the kernel's may have overflowed. */
 static void catch_faults(groat__watch *watch)
 {
-    struct sigaction action = {.sa_handler = on_fault, .sa_flags = SA_ONSTACK};
+    struct sigaction action = {.sa_sigaction = on_fault,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK};
     stack_t stack = {.ss_size = STACK_BYTES};
 
     watch->stack = malloc(STACK_BYTES);
@@ -116,7 +201,7 @@ static void release_faults(groat__watch *watch)
 }
 
 void groat__watch_start(groat__watch *watch, groat__cli *cli,
-                        const struct groat__trial *trial)
+                        struct groat__trial *trial)
 {
     watch->cli = cli;
     watch->trial = trial;

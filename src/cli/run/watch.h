@@ -7,25 +7,29 @@
 #define GROAT_CLI_WATCH_H
 
 #include <pthread.h>
+#include <stdint.h>
 #include <semaphore.h>
 #include <signal.h>
 
 #include "cli/tool/cmd.h"
 
-enum { GROAT__WATCH_FAULTS = 4 };
+enum { GROAT__WATCH_FAULTS = 4, GROAT__WATCH_THREADS = 64 };
 
 struct groat__trial;
 
 /* Start from {0}. */
 typedef struct groat__watch {
     groat__cli *cli;
-    const struct groat__trial *trial; /* of the running kernel */
+    struct groat__trial *trial; /* of the running kernel */
     pthread_t thread;
     sem_t over;
     bool on;
     _Atomic int signal; /* the fault's signal; 0: none */
-    bool caught;        /* handlers are installed */
-    void *stack;        /* of the handler */
+    /* Where the threads of this process are in their code. */
+    _Atomic uintptr_t at[GROAT__WATCH_THREADS];
+    _Atomic unsigned threads;
+    bool caught; /* handlers are installed */
+    void *stack; /* of the handler */
     stack_t old_stack;
     struct sigaction old[GROAT__WATCH_FAULTS];
 } groat__watch;
@@ -35,7 +39,7 @@ typedef struct groat__watch {
  * judge itself ends launches whose threads call its hooks.  Does nothing if no
  * thread can be created. */
 void groat__watch_start(groat__watch *watch, groat__cli *cli,
-                        const struct groat__trial *trial);
+                        struct groat__trial *trial);
 void groat__watch_stop(groat__watch *watch);
 
 #endif
