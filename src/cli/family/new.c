@@ -24,6 +24,7 @@ typedef struct work {
     const char *name; /* of the family */
     const char *word; /* the folder, as given on the command line */
     const char *from; /* name of the template */
+    bool draws;       /* its kernel uses shared memory */
     bool refresh;     /* rewrite the editor files of an existing folder */
     groat__str folder;
     groat_error error;
@@ -77,6 +78,7 @@ static groat_status copy_template(work *w)
         if (!name.failed)
             name.data[name.len - strlen(".in")] = '\0';
         add_named(groat__templates[i].text, w->name, &text);
+        w->draws |= strstr(groat__templates[i].text, "shared_") != NULL;
         if (name.failed)
             text.failed = true;
         status = write_file(w, name.failed ? "" : name.data, &text);
@@ -201,8 +203,14 @@ static groat_status write_readme(work *w)
         "    groat run %s --target cpu:sm_90a   run on the judge, compared "
         "with "
         "reference.c\n"
-        "    groat run %s --target cuda:sm_90a  run on a GPU\n"
-        "    groat draw %s --target cpu:sm_90a -o %s.svg\n"
+        "    groat run %s --target cuda:sm_90a  run on a GPU\n",
+        w->name, w->name, w->from, w->folder.data, w->folder.data);
+    if (w->draws)
+        groat__str_addf(&text,
+                        "    groat draw %s --target cpu:sm_90a -o %s.svg\n",
+                        w->folder.data, w->name);
+    groat__str_addf(
+        &text,
         "    groat families %s                  its parameters, buffers, "
         "arguments\n\n"
         "| file | what it is |\n|---|---|\n"
@@ -215,8 +223,7 @@ static groat_status write_readme(work *w)
         "| `reference.c` | what it should write, in C |\n"
         "| `params.h`, `run.h`, `.clangd`, `compile_commands.json` | for "
         "editors; groat reads none of them |\n",
-        w->name, w->name, w->from, w->folder.data, w->folder.data,
-        w->folder.data, w->name, w->folder.data, w->name);
+        w->folder.data, w->name);
     return write_file(w, "README.md", &text);
 }
 
