@@ -99,12 +99,15 @@ static void try_place(groat__remote *remote)
     if (!groat__breaker_may_try(remote->breaker))
         return;
     groat__remote_ask(remote, &x, GROAT__REMOTE_BUDGET_MS);
-    (void)groat__remote_judge(remote, &x, GROAT__REMOTE_BUDGET_MS);
-    if (x.outcome == GROAT__OBJECT_LATE || x.outcome == GROAT__OBJECT_FAILED)
+    if (x.outcome == GROAT__OBJECT_LATE || x.outcome == GROAT__OBJECT_FAILED ||
+        x.outcome == GROAT__OBJECT_UNTRIED) {
+        (void)groat__remote_judge(remote, &x, GROAT__REMOTE_BUDGET_MS);
         groat__breaker_extend(remote->breaker);
-    else
+    } else {
+        groat__breaker_close(remote->breaker);
         groat__log_line(&remote->log, GROAT_LOG_INFO, "remote %s is used again",
                         remote->place.shown);
+    }
     groat__exchange_free(&x);
 }
 

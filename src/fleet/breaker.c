@@ -133,7 +133,8 @@ bool groat__breaker_count(groat__breaker *breaker)
     bool opened = false;
 
     (void)pthread_mutex_lock(&breaker->lock);
-    if (!breaker->open && ++breaker->errors >= GROAT__BREAKER_ERRORS)
+    if (!breaker->open &&
+        (++breaker->errors >= GROAT__BREAKER_ERRORS || breaker->failed > 0))
         opened = open_it(breaker);
     (void)pthread_mutex_unlock(&breaker->lock);
     return opened;
@@ -159,7 +160,8 @@ bool groat__breaker_late(groat__breaker *breaker, double ms)
 
     (void)pthread_mutex_lock(&breaker->lock);
     if (!breaker->open)
-        opened = count_lost(breaker, ms) >= GROAT__BREAKER_LOST_MS &&
+        opened = (count_lost(breaker, ms) >= GROAT__BREAKER_LOST_MS ||
+                  breaker->failed > 0) &&
                  open_it(breaker);
     (void)pthread_mutex_unlock(&breaker->lock);
     return opened;
@@ -171,6 +173,13 @@ void groat__breaker_mend(groat__breaker *breaker)
     breaker->open = false;
     breaker->errors = 0;
     breaker->failed = 0;
+    (void)pthread_mutex_unlock(&breaker->lock);
+}
+
+void groat__breaker_close(groat__breaker *breaker)
+{
+    (void)pthread_mutex_lock(&breaker->lock);
+    breaker->open = false;
     (void)pthread_mutex_unlock(&breaker->lock);
 }
 

@@ -61,6 +61,10 @@ bool groat__breaker_count(groat__breaker *breaker);
 bool groat__breaker_late(groat__breaker *breaker, double ms);
 /* The service gave a good answer: closes the breaker. */
 void groat__breaker_mend(groat__breaker *breaker);
+/* A try, which asks for less than others do, was answered: closes the breaker
+ * until the first error or late answer, which opens it for twice as long;
+ * groat__breaker_mend() ends this. */
+void groat__breaker_close(groat__breaker *breaker);
 /* Milliseconds until the next try; 0: now; -1: the breaker is closed. */
 double groat__breaker_wait_ms(groat__breaker *breaker);
 /* Whether a try is due; if so, the caller is the one that makes it. */

@@ -124,6 +124,27 @@ START_TEST(late_answers)
 }
 END_TEST
 
+/* A try that was answered closes it on trial: the next error or late answer, of
+ * whatever length, opens it for longer; a good answer ends the trial. */
+START_TEST(closed_on_trial)
+{
+    groat__breaker *breaker = breaker_of("on trial");
+
+    ck_assert(groat__breaker_trip(breaker));
+    groat__breaker_close(breaker);
+    ck_assert(groat__breaker_lets(breaker));
+    ck_assert(groat__breaker_late(breaker, 1));
+    ck_assert_uint_eq(breaker->failed, 2);
+    groat__breaker_close(breaker);
+    ck_assert(groat__breaker_count(breaker));
+    ck_assert_uint_eq(breaker->failed, 3);
+    groat__breaker_close(breaker);
+    groat__breaker_mend(breaker);
+    ck_assert(!groat__breaker_late(breaker, 1));
+    ck_assert(!groat__breaker_count(breaker));
+}
+END_TEST
+
 static void *ask_for_it(void *user)
 {
     (void)user;
@@ -219,6 +240,7 @@ int main(void)
     tcase_add_test(tests, jitter);
     tcase_add_test(tests, wrong_answers);
     tcase_add_test(tests, late_answers);
+    tcase_add_test(tests, closed_on_trial);
     tcase_add_test(tests, one_of_a_service);
     tcase_add_test(tests, one_tries);
     tcase_add_test(tests, keys_for_a_minute);
