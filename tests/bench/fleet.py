@@ -5,6 +5,7 @@
     crowd    cold processes of several hosts that want the same kernels
     killed   the same, while the lease server is killed and started again
     dead     kernels of a process whose remote is dead, silent or slow
+    slow     many kernels of one whose remote is slow
     pull     100 kernels into an empty store, against curl --parallel
     hit      launches from memory with a remote and without
 
@@ -23,7 +24,7 @@ import threading
 import time
 
 groat = os.path.abspath(sys.argv[1])
-parts = sys.argv[2:] or ["crowd", "killed", "dead", "pull", "hit"]
+parts = sys.argv[2:] or ["crowd", "killed", "dead", "slow", "pull", "hit"]
 work = tempfile.mkdtemp(prefix="groat-fleet-")
 TARGET = os.environ.get("GROAT_BENCH_TARGET", "cpu:gfx950")
 started = []
@@ -280,6 +281,24 @@ def dead():
             out[name]["later_ratio"] = (out[name]["later_get_ms"] /
                                         out["none"]["later_get_ms"])
     return out
+
+
+def slow():
+    """What 60 kernels of one process lose to a remote that answers each try
+    at once and each get too slowly."""
+    times = {}
+    for name, url in (("none", None), ("drip", dripping())):
+        env = environment("slow-" + name)
+        if url:
+            env.update(GROAT_REMOTE=url, GROAT_REMOTE_KEY=work + "/key")
+        text = run(["run", "--json", "--target", "cpu:gfx950"] + specs(60),
+                   env).stdout
+        times[name] = [float(got) - float(compiled) for compiled, got in
+                       re.findall(r'"compile_ms": ([0-9.]+),\s+"load_ms":'
+                                  r' [0-9.]+,\s+"get_ms": ([0-9.]+)', text)]
+    return {"kernels": len(times["drip"]),
+            "lost_ms": sum(times["drip"]) - sum(times["none"]),
+            "gets_over_50_ms": sum(t > 50 for t in times["drip"])}
 
 
 def pull():
