@@ -41,6 +41,7 @@ typedef struct groat__half {
 
 typedef struct groat__machine {
     pthread_mutex_t lock;
+    _Atomic unsigned longest_ms; /* of this process's compiles */
     groat__half compiler;
     groat__half device;
     char *compiler_text[GROAT__ARCHS]; /* identity lines, by arch index */
@@ -182,6 +183,8 @@ const char *groat__machine_foresee(groat_context *context,
 groat_status groat__machine_identity(groat_context *context,
                                      const groat__target *target,
                                      const char **text, groat_error *error);
+/* Notes that a compile took ms milliseconds. */
+void groat__machine_compiled(groat__machine *machine, double ms);
 groat_status groat__machine_init(groat__machine *machine, groat_error *error);
 void groat__machine_close(groat__machine *machine, groat__backend_id id);
 

@@ -12,16 +12,20 @@ enum {
                      * another process of this host                          */
 };
 
-/* The expected time of a compile: the longest that this compiler has taken; 0
- * if the store has none of its kernels. */
+/* The expected time of a compile: the longest that this compiler has taken in
+ * this process and for the kernels of the store; 0 if there is none. */
 static unsigned expected_ms(const groat__job *job)
 {
-    double ms = -1;
+    const groat__machine *machine =
+        &job->context->machines[job->params->target.backend];
+    double own = atomic_load(&machine->longest_ms);
+    double ms = 0;
 
     if (job->context->store != NULL)
         ms = groat__store_longest_ms(
             job->context->store, groat__key_second_half(job->identity.data));
-    return ms < 0 ? 0 : ms > MOST_MS ? MOST_MS : (unsigned)ms + 1;
+    ms = ms > own ? ms : own;
+    return ms <= 0 ? 0 : ms > MOST_MS ? MOST_MS : (unsigned)ms + 1;
 }
 
 /* Gets the lease of the key, or the binary that another host makes meanwhile.

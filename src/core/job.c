@@ -233,6 +233,8 @@ groat_status groat__job_compile(groat__job *job, groat_error *error)
         job->made.fresh = true;
         job->made.compile_ms = ms;
         (void)atomic_fetch_add(&job->context->compiles, 1);
+        groat__machine_compiled(
+            &job->context->machines[job->params->target.backend], ms);
         store_binary(job);
         groat__job_offer(job);
     } else {

@@ -107,6 +107,16 @@ groat_status groat__machine_device(groat_context *context, groat__backend_id id,
     return status;
 }
 
+void groat__machine_compiled(groat__machine *machine, double ms)
+{
+    unsigned longest = atomic_load(&machine->longest_ms);
+
+    while (ms > longest &&
+           !atomic_compare_exchange_weak(&machine->longest_ms, &longest,
+                                         (unsigned)ms + 1))
+        continue;
+}
+
 static size_t arch_index(const groat__arch *arch)
 {
     size_t index = 0;

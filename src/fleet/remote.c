@@ -18,6 +18,27 @@
 
 /* ---- open, close ------------------------------------------------------- */
 
+static groat_status open_leases(groat__remote *remote,
+                                const groat__remote_options *options,
+                                groat_error *error)
+{
+    groat__str name = {0};
+    groat_status status =
+        groat__lease_open(options->leases, &remote->log, &remote->lease, error);
+
+    if (status != GROAT_OK) {
+        remote->lease = NULL;
+        return status;
+    }
+    groat__str_addf(&name, "waits by %s", groat__lease_shown(remote->lease));
+    if (!name.failed)
+        remote->waits = groat__breaker_of(name.data, GROAT__BREAKER_FIRST_MS);
+    groat__str_free(&name);
+    return remote->waits != NULL
+               ? GROAT_OK
+               : groat__fail(error, GROAT_NO_MEMORY, "no memory for leases");
+}
+
 /* Opens key and leases.  Without a key the remote is read-only, without leases
  * every host compiles. */
 static void open_parts(groat__remote *remote,
@@ -33,9 +54,8 @@ static void open_parts(groat__remote *remote,
                             "nothing is sent to remote %s: %s",
                             remote->place.shown, error.text);
     }
-    if (options->leases != NULL &&
-        groat__lease_open(options->leases, &remote->log, &remote->lease,
-                          &error) != GROAT_OK) {
+    if (options->leases != NULL && open_leases(remote, options, &error)) {
+        groat__lease_close(remote->lease);
         remote->lease = NULL;
         groat__log_line(&remote->log, GROAT_LOG_WARNING,
                         "no leases are taken: %s", error.text);

@@ -186,6 +186,8 @@ struct groat__remote {
     bool writes;             /* there is a secret */
     atomic_bool said;        /* an error was logged, breaker closed */
     groat__breaker *breaker; /* the process's */
+    groat__breaker *waits;   /* likewise, of waits for other hosts */
+    atomic_uint vain;        /* of these in vain, in a row */
     groat__absent absent;
     groat__lease *lease; /* NULL: none */
 

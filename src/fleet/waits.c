@@ -4,7 +4,9 @@
  * entry.
  *
  * Invariant: no thread waits longer than its own compile would take, plus
- * WAY_MS for the transfer of the entry; closing ends each wait.
+ * WAY_MS for the transfer of the entry; closing ends each wait.  After two
+ * waits in vain, or slow leases, in a row this process asks for none for a
+ * while: a server may lie.
  * Locking: none of its own.
  */
 #include "fleet/remote.h"
@@ -14,15 +16,18 @@
 #include "base/clock.h"
 
 enum {
-    LEASE_MS = 30000, /* expiry, if the holder dies without giving it back */
+    LEASE_MS = 30000, /* expiry, if the holder dies without giving it back; *
+                       * most of a wait if no compile's time is known       */
     WAY_MS = 500,     /* for the transfer of an entry between hosts */
-    LAST_MS = 200     /* of these: for a last look at the end       */
+    LAST_MS = 200,    /* of these: for a last look at the end       */
+    SLOW_MS = 100     /* of a lease that takes longer than a compile */
 };
 
 /* Times between two polls: thousands of hosts may wait for one key, and each
  * poll is a command to one server. */
 enum {
     LOOK_EACH = 5,        /* polls, for the entry             */
+    DENIED = 3,           /* denials that are no accident     */
     NAPS_OF_THE_WAIT = 5, /* where no compile's time is known */
     FIRST_NAP_MS = 20,
     NAPS_OF_A_COMPILE = 20, /* where one is                     */
@@ -47,6 +52,11 @@ typedef struct sight {
     groat__lease_state state;
     uint64_t holder; /* 0: not seen yet */
     bool changed;    /* holders: the first one may be compiling still */
+    /* Times in a row that a free lease was not given; counted if the time of a
+     * compile is unknown, so that the wait would be long. */
+    unsigned denied;
+    bool vain; /* it was waited for and not given                */
+    bool slow; /* it took longer than it is worth                */
 } sight;
 
 /* Polls are dense about the time at which a compile that began with this wait
@@ -123,8 +133,13 @@ static void look(const wish *w, sight *seen)
     if (seen->state == GROAT__LEASE_TAKEN) {
         seen->changed |= seen->holder != 0 && seen->holder != holder;
         seen->holder = holder;
+        seen->denied = 0;
     } else if (seen->state == GROAT__LEASE_FREE) {
         seen->state = take(w->remote, w->key);
+        seen->denied +=
+            w->expected_ms == 0 && seen->state == GROAT__LEASE_TAKEN;
+        if (seen->denied == DENIED) /* the server lies */
+            seen->state = GROAT__LEASE_FREE;
     }
     if (seen->state == GROAT__LEASE_NONE)
         groat__behind_wake(w->remote);
@@ -143,31 +158,55 @@ static bool wait_for(const wish *w, sight *seen)
             find(w))
             return true;
         look(w, seen);
-        if (seen->state == GROAT__LEASE_FREE) /* and this host is read-only */
+        if (seen->state == GROAT__LEASE_FREE) /* and not for this host */
             break;
     }
     return false;
 }
 
-static groat__remote_claim claim(const wish *w)
+/* Whether a lease took longer than it is worth. */
+static bool is_slow(const wish *w)
+{
+    double ms = groat__now_ms() - w->start_ms;
+
+    return w->expected_ms > 0 && ms > SLOW_MS && ms > w->expected_ms;
+}
+
+static groat__remote_claim claim(const wish *w, sight *seen)
 {
     groat__remote *remote = w->remote;
-    sight seen = {take(remote, w->key), 0, false};
 
-    if (seen.state == GROAT__LEASE_FREE)
+    seen->state = take(remote, w->key);
+    seen->slow = is_slow(w);
+    if (seen->state == GROAT__LEASE_FREE)
         return GROAT__REMOTE_ALONE;
-    if (seen.state == GROAT__LEASE_NONE)
+    if (seen->state == GROAT__LEASE_NONE)
         groat__behind_wake(remote);
-    if (seen.state == GROAT__LEASE_TAKEN) {
+    if (seen->state == GROAT__LEASE_TAKEN) {
         (void)atomic_fetch_add(&remote->lease_waits, 1);
-        if (wait_for(w, &seen))
+        if (wait_for(w, seen))
             return GROAT__REMOTE_FOUND;
-        if (seen.state == GROAT__LEASE_TAKEN)
+        seen->vain =
+            seen->state == GROAT__LEASE_TAKEN || seen->denied == DENIED;
+        if (seen->state == GROAT__LEASE_TAKEN)
             (void)atomic_fetch_add(&remote->lease_timeouts, 1);
     }
-    if (seen.state == GROAT__LEASE_HELD)
+    if (seen->state == GROAT__LEASE_HELD)
         return hold(w);
     return find(w) ? GROAT__REMOTE_FOUND : GROAT__REMOTE_ALONE;
+}
+
+/* One wait in vain may be an accident of a busy host. */
+static void note_result(groat__remote *remote, const sight *seen,
+                        groat__remote_claim result)
+{
+    if (seen->slow || (seen->vain && result == GROAT__REMOTE_ALONE)) {
+        if (atomic_fetch_add(&remote->vain, 1) > 0)
+            groat__breaker_extend(remote->waits);
+    } else if (result != GROAT__REMOTE_ALONE) {
+        atomic_store(&remote->vain, 0);
+        groat__breaker_mend(remote->waits);
+    }
 }
 
 groat__remote_claim groat__remote_lease(groat__remote *remote,
@@ -186,11 +225,17 @@ groat__remote_claim groat__remote_lease(groat__remote *remote,
                     now_ms,
                     now_ms + most_ms + WAY_MS,
                     out};
+    groat__remote_claim result;
+    sight seen = {0};
 
     if (remote->lease == NULL || remote->trust->count == 0 ||
-        !groat__breaker_lets(remote->breaker))
+        !groat__breaker_lets(remote->breaker) ||
+        (!groat__breaker_lets(remote->waits) &&
+         !groat__breaker_may_try(remote->waits)))
         return GROAT__REMOTE_ALONE;
-    return claim(&w);
+    result = claim(&w, &seen);
+    note_result(remote, &seen, result);
+    return result;
 }
 
 void groat__remote_give(groat__remote *remote, const groat__digest *key)

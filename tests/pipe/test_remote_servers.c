@@ -520,6 +520,62 @@ START_TEST(an_unsent_kernel_gives_its_lease_back)
 }
 END_TEST
 
+static const char *never_give(const char *request)
+{
+    return strstr(request, "SET") != NULL ? "$-1\r\n" : "$5\r\nother\r\n";
+}
+
+static const char *deny_what_is_free(const char *request)
+{
+    (void)request;
+    return "$-1\r\n";
+}
+
+/* Makes kernels with a lease server that lies; returns how many of them waited
+ * until their time was over. */
+static uint64_t waits_in_vain(server *locks, int kernels)
+{
+    static server objects = {.answer = not_found};
+    groat_context *context = open_writer(&objects, locks);
+    char spec[32];
+    uint64_t waits;
+
+    for (int step = 1; step <= kernels; step++) {
+        (void)snprintf(spec, sizeof(spec), "adder:step=%d", step);
+        (void)rig_get(&fix, context, spec, "cpu:gfx950", GROAT_FROM_COMPILER);
+    }
+    ck_assert_uint_gt(info_of(context).lease_waits, 0);
+    waits = info_of(context).lease_timeouts;
+    groat_close(context);
+    return waits;
+}
+
+/* A lease that is never given costs two waits, and then none for a while. */
+START_TEST(a_lease_that_is_never_given)
+{
+    static server locks = {.answer = never_give};
+    groat_context *context = rig_open(&fix);
+    uint64_t waits;
+
+    /* Now the time of a compile is known. */
+    (void)rig_get(&fix, context, "adder:step=9", "cpu:gfx950",
+                  GROAT_FROM_COMPILER);
+    groat_close(context);
+    waits = waits_in_vain(&locks, 6);
+    ck_assert_uint_gt(waits, 0);
+    ck_assert_uint_lt(waits, 6);
+}
+END_TEST
+
+/* A server that gives no lease that it calls free is not waited for. */
+START_TEST(a_free_lease_that_is_denied)
+{
+    static server locks = {.answer = deny_what_is_free};
+
+    ck_assert_uint_eq(waits_in_vain(&locks, 1), 0);
+}
+END_TEST
+
 #define TEXT_OF(x)    TEXT_OF_IT(x)
 #define TEXT_OF_IT(x) #x
 
@@ -548,6 +604,8 @@ int main(void)
     tcase_add_test(tests, a_changed_holder_may_have_made_it);
     tcase_add_test(tests, lists_are_not_read);
     tcase_add_test(tests, keys_do_not_wait_for_each_other);
+    tcase_add_test(tests, a_lease_that_is_never_given);
+    tcase_add_test(tests, a_free_lease_that_is_denied);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
