@@ -28,7 +28,7 @@
 #include "cache/cache.h"
 
 enum {
-    AT_A_TIME = 16, /* exchanges of one run           */
+    AT_A_TIME = 50, /* exchanges of one run           */
     IDLE = 8,       /* multi handles that are kept    */
     CONNECT_MS = 250,
     REDIRECTS = 3,
@@ -384,6 +384,14 @@ static void set_protocols(transfer *t)
     SET(MAXREDIRS, (long)REDIRECTS);
 }
 
+/* A tool, whose exchange may take ten seconds, also waits for a far place. */
+static unsigned connect_ms(unsigned budget_ms)
+{
+    unsigned ms = budget_ms / 4 > CONNECT_MS ? budget_ms / 4 : CONNECT_MS;
+
+    return budget_ms < ms ? budget_ms : ms;
+}
+
 static bool set_up(transfer *t, const char *url, unsigned budget_ms)
 {
     const curl_api *api = &t->http->api;
@@ -404,8 +412,7 @@ static bool set_up(transfer *t, const char *url, unsigned budget_ms)
     /* Does not wait for a pending name look-up. */
     SET(QUICK_EXIT, 1L);
 #endif
-    SET(CONNECTTIMEOUT_MS,
-        (long)(budget_ms < CONNECT_MS ? budget_ms : CONNECT_MS));
+    SET(CONNECTTIMEOUT_MS, (long)connect_ms(budget_ms));
     SET(TIMEOUT_MS, (long)budget_ms);
     SET(HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
     SET(PIPEWAIT, 1L);

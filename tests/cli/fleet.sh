@@ -111,7 +111,7 @@ if start_nginx; then
     fi
     use_engine nginx "http://localhost:$nginx_port/groat" ''
     # Many objects come over few connections.
-    for kernel in $(seq 24); do
+    for kernel in $(seq 60); do
         echo "{\"spec\": \"$spec:ld=$((1024 + 64 * kernel))\"}"
     done >"$work/many"
     expect 'many kernels are sent' 0 prewarm "$work/many" --target $target \
@@ -120,11 +120,11 @@ if start_nginx; then
     expect 'many kernels are pulled' 0 fleet pull "$work/many" --target $target \
         --cache-dir "$work/hosts/got"
     grep '"GET .* 200 ' "$work/nginx/log" >"$work/gets"
-    if [ "$(wc -l <"$work/gets")" -eq 24 ] &&
-        [ "$(awk '{ print $NF }' "$work/gets" | sort -u | wc -l)" -le 16 ]; then
-        pass 'they come over 16 connections at most'
+    if [ "$(wc -l <"$work/gets")" -eq 60 ] &&
+        [ "$(awk '{ print $NF }' "$work/gets" | sort -u | wc -l)" -le 50 ]; then
+        pass 'they come over 50 connections at most'
     else
-        fail 'they come over 16 connections at most' "$(tail -n 5 "$work/gets")"
+        fail 'they come over 50 connections at most' "$(tail -n 5 "$work/gets")"
     fi
 else
     skip 'there is no nginx'
