@@ -6,8 +6,10 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "core/core.h"
 #include "core/manifest.h"
 
@@ -152,6 +154,19 @@ static void warm_one(groat_context *context, const groat__warm_list *list,
         groat__error_lead(error, "%s:%zu: ", list->name, event->line);
 }
 
+/* Hosts that start together with the same list would all wait for the kernel
+ * that one of them compiles: with leases each begins somewhere else. */
+static size_t first_item(const groat_context *context,
+                         const groat__warm_list *list)
+{
+    uint64_t seed[2] = {groat__now_ns(), (uint64_t)getpid()};
+
+    if (context->remote == NULL || context->remote->lease == NULL ||
+        list->count == 0)
+        return 0;
+    return (size_t)(groat__hash64(seed, sizeof(seed)) % list->count);
+}
+
 /* Returns the first failure, after all items were tried or fn has stopped. */
 static groat_status warm_list(groat_context *context,
                               const groat__warm_list *list, unsigned flags,
@@ -162,11 +177,13 @@ static groat_status warm_list(groat_context *context,
     groat_error own = GROAT_ERROR_INIT;
     groat_status first = GROAT_OK;
     groat__present self;
+    size_t start = first_item(context, list);
     bool stop = false;
 
     prefetch(context, list);
     for (size_t i = 0; i < list->count && !stop; i++) {
-        groat_warm_event event = {.size = sizeof(event), .index = i};
+        groat_warm_event event = {.size = sizeof(event),
+                                  .index = (start + i) % list->count};
 
         warm_one(context, list, flags, &event, &own);
         add_up(&sums, event.status, event.origin);

@@ -576,6 +576,43 @@ START_TEST(a_free_lease_that_is_denied)
 }
 END_TEST
 
+static int take_first(void *user, const groat_warm_event *event)
+{
+    *(size_t *)user = event->index;
+    return 1;
+}
+
+/* Hosts with the same list begin at different kernels. */
+START_TEST(lists_begin_anywhere)
+{
+    enum { ITEMS = 8, HOSTS = 8 };
+    static server objects = {.answer = not_found};
+    static server locks = {.answer = give_lease};
+    groat_context *context = open_writer(&objects, &locks);
+    groat_warm_item items[ITEMS];
+    char specs[ITEMS][32];
+    bool same = true;
+    size_t first = 0;
+
+    for (int i = 0; i < ITEMS; i++) {
+        (void)snprintf(specs[i], sizeof(specs[i]), "adder:step=%d", i + 1);
+        items[i] = (groat_warm_item){sizeof(items[i]), specs[i], "cpu:gfx950"};
+    }
+    for (int host = 0; host < HOSTS; host++) {
+        size_t index = ITEMS;
+
+        ck_assert_int_eq(groat_warm(context, items, ITEMS, 0, take_first,
+                                    &index, NULL, &fix.error),
+                         GROAT_OK);
+        ck_assert_uint_lt(index, ITEMS);
+        same = same && (host == 0 || index == first);
+        first = index;
+    }
+    ck_assert(!same);
+    groat_close(context);
+}
+END_TEST
+
 #define TEXT_OF(x)    TEXT_OF_IT(x)
 #define TEXT_OF_IT(x) #x
 
@@ -606,6 +643,7 @@ int main(void)
     tcase_add_test(tests, keys_do_not_wait_for_each_other);
     tcase_add_test(tests, a_lease_that_is_never_given);
     tcase_add_test(tests, a_free_lease_that_is_denied);
+    tcase_add_test(tests, lists_begin_anywhere);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
