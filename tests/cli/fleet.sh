@@ -146,6 +146,17 @@ fi
 if start_moto; then
     AWS_ENDPOINT_URL=http://localhost:$moto_port
     use_engine moto s3://bucket/other lists
+    # A write is conditional: who trusts another key does not replace objects.
+    GROAT_TRUST=$work/trust2
+    from 'moto: a host that trusts others compiles' f compiled \
+        --remote-key "$work/key2"
+    GROAT_TRUST=$work/trust
+    expect 'moto: the objects are still the first ones' 0 fleet check \
+        "$work/manifest" --target $target
+    answers 'moto: both' '2 of 2 objects verified'
+    grep -q 'PUT /bucket/other/v1/.* 412 ' "$work/moto.log" &&
+        pass 'moto: the writes were refused' ||
+        fail 'moto: the writes were refused' "$(tail -n 5 "$work/moto.log")"
     echo '{"spec": "tile_loader_lds:ld=1216"}' >"$work/manifest.moto"
     expect 'moto: a bucket that is not there' 1 fleet push \
         --remote s3://nowhere/x --remote-key "$work/key" \

@@ -104,7 +104,7 @@ start_rclone() {
 start_moto() {
     command -v moto_server >/dev/null 2>&1 || return 1
     moto_port=$(free_port)
-    moto_server -H localhost -p "$moto_port" >/dev/null 2>&1 &
+    moto_server -H localhost -p "$moto_port" >"$work/moto.log" 2>&1 &
     engines="$engines $!"
     wait_for answers_http "$moto_port" &&
         python3 -c 'import sys, http.client
