@@ -4,6 +4,8 @@
  * slabs of valid_rows tokens.  Images come from the closed form of
  * driver/kv_host.c, attention from float64 sums over the slabs with the scores
  * rounded in between, so nothing is shared with the kernel.
+ * It is C instead of a run.def, whose reference.c needs a compiler: this family
+ * is verified on hosts that have none.
  */
 #include <math.h>
 #include <stdlib.h>

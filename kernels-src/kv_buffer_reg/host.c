@@ -2,6 +2,8 @@
  *
  * host.c feeds and checks kv_buffer_reg for `groat run` with the shared driver
  * driver/kv_driver.c, as its entries have the same buffers and results.
+ * It is C instead of a run.def, whose reference.c needs a compiler: this family
+ * is verified on hosts that have none.
  */
 #include "../driver/kv_host.h"
 

@@ -7,6 +7,8 @@
  * Invariant: each run-time argument is named in `arguments`; nothing here is
  * shared with the kernel.  Locking: none; writes only to what the caller
  * passes.
+ * It is C instead of a run.def: pages, lengths and cache depend on each other,
+ * and it is verified on hosts without a compiler, too.
  */
 #include <float.h>
 #include <math.h>

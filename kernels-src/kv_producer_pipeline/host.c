@@ -8,6 +8,8 @@
  * (cli/run/trial.c).
  * Invariant: each run-time argument is the field of args.h with its name.
  * Locking: none; writes only to what the caller passes.
+ * It is C instead of a run.def: pages, lengths and cache depend on each other,
+ * and it is verified on hosts without a compiler, too.
  */
 #include <stdio.h>
 #include <stdlib.h>

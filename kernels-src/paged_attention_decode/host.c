@@ -8,6 +8,8 @@
  * 0.5, 0.75, 1 ..., its arrays are random.  Invariant: each run-time argument
  * is named in `arguments`; nothing here is shared with the kernel.  Locking:
  * none; writes only to what the caller passes.
+ * It is C instead of a run.def: pages, lengths and cache depend on each other,
+ * and it is verified on hosts without a compiler, too.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -2,6 +2,8 @@
  *
  * host.c feeds and checks plain_read for `groat run`: random bytes as input,
  * and their XOR per thread as output.
+ * It is C instead of a run.def, whose reference.c needs a compiler: this family
+ * is verified on hosts that have none.
  */
 #include <string.h>
 

@@ -9,6 +9,8 @@
  * (cli/run/trial.c).
  * Invariant: each run-time argument is the field of args.h with its name.
  * Locking: none; writes only to what the caller passes.
+ * It is C instead of a run.def, whose reference.c needs a compiler: this family
+ * is verified on hosts that have none.
  */
 #include <inttypes.h>
 #include <math.h>
