@@ -117,7 +117,6 @@ static void rate(const groat__traced *item, const groat__arch *arch,
         group = TRANSPOSE_LANES;
     if (group > lanes)
         group = lanes;
-    event->banks = banks;
     event->together = (unsigned)group;
     for (size_t first = 0; first < lanes; first += group) {
         unsigned reuse = reuse_of(item, banks, first, first + group);
@@ -137,6 +136,7 @@ static void tell(groat__judge *j, size_t wave, const groat__traced *item)
                          .wave = (unsigned)(wave % j->block_waves),
                          .index = j->traces[wave].told,
                          .lanes = (unsigned)launch->arch->wave_lanes,
+                         .banks = (unsigned)launch->arch->shared_banks,
                          .bytes = item->bytes,
                          .active = item->active,
                          .shared = item->shared,

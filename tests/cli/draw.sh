@@ -440,6 +440,14 @@ grep -q 'class="strip"><title>steps 0 to' "$svg" &&
     grep -q '>byte [0-9]*</text>' "$svg" && [ "$(count A)" -gt 8 ] &&
     pass "phases of mbarriers" || fail "phases of mbarriers" "$(count A) arrivals"
 
+# A family that waits and touches no shared memory.
+cd "$work" || exit 1
+expect "a family of mine" 0 new waits --from gemv
+sed -i 's/    const u64 row = block_index/    block_barrier();\n&/' waits/waits.h
+expect "its waits are drawn" 0 draw ./waits --target cpu:sm_90a -o "$svg"
+grep -q 'Waves and mbarriers' "$svg" && ! grep -q 'Shared memory:' "$svg" &&
+    pass "and nothing else" || fail "and nothing else" "$(wc -c <"$svg")"
+
 # Every family that can be run.
 for family in $("$groat" completion-data |
     sed -n 's/^argument	\([^	]*\)	.*/\1/p' | sort -u); do

@@ -301,10 +301,10 @@ int groat__cmd_draw(groat__cli *cli)
         code = prepare(cli, &trial);
     if (!code)
         code = run(cli, &trial, &output);
-    if (!code && !record.count && !record.failed)
+    if (!code && !record.moment_count && !record.failed)
         code = groat__cli_refuse(cli, GROAT_INVALID,
-                                 "block 0 of %s touches no shared memory: "
-                                 "there is nothing to draw",
+                                 "block 0 of %s touches no shared memory and "
+                                 "waits for nothing: there is nothing to draw",
                                  groat_spec_text(trial.spec));
     if (!code)
         code = draw(cli, &trial, &record, &output);

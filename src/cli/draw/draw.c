@@ -173,19 +173,17 @@ static void draw_head(groat__sheet *sheet, unsigned number, const char *words)
                       number, words);
 }
 
-static void draw_panels(groat__sheet *sheet, const groat__record *record,
+static void draw_memory(groat__sheet *sheet, const groat__record *record,
                         const groat__subject *subject, const groat__map *map,
-                        groat__drawn *drawn)
+                        groat__drawn *drawn, unsigned *number)
 {
-    unsigned number = 1;
-
     if (map->vector_count) {
-        draw_head(sheet, number++,
+        draw_head(sheet, (*number)++,
                   "The source: which copy and lane reads each 16 bytes, and "
                   "the banks where they go");
         groat__draw_sources(sheet, record, subject, map, drawn);
     }
-    draw_head(sheet, number++,
+    draw_head(sheet, (*number)++,
               "Shared memory: which copy or write and lane puts each 16 bytes "
               "there");
     groat__sheet_note(
@@ -196,7 +194,17 @@ static void draw_panels(groat__sheet *sheet, const groat__record *record,
         map->rewritten ? " Filled more than once: the first time is shown."
                        : "");
     groat__draw_shared(sheet, record, subject, map, drawn);
-    if (record->waves > 1) {
+}
+
+static void draw_panels(groat__sheet *sheet, const groat__record *record,
+                        const groat__subject *subject, const groat__map *map,
+                        groat__drawn *drawn)
+{
+    unsigned number = 1;
+
+    if (record->count > 0)
+        draw_memory(sheet, record, subject, map, drawn, &number);
+    if (record->waves > 1 || record->count == 0) {
         draw_head(sheet, number++, "Waves and mbarriers, step by step");
         groat__draw_timeline(sheet, record);
     }
@@ -225,8 +233,10 @@ bool groat__draw(groat__record *record, const groat__subject *subject,
     groat__reads_make(&drawn->reads, record);
     groat__sheet_page(&sheet);
     draw_facts(&sheet, record, subject);
-    draw_sums(&sheet, &record->sums);
-    draw_legend(&sheet, record);
+    if (record->count > 0) {
+        draw_sums(&sheet, &record->sums);
+        draw_legend(&sheet, record);
+    }
     draw_panels(&sheet, record, subject, &map, drawn);
     drawn->pages = sheet.pages;
     groat__draw_title(subject, &title);

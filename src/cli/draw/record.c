@@ -91,12 +91,12 @@ void groat__record_add(groat__record *record, const groat_trace *event)
         return;
     if (event->wave >= record->waves)
         record->waves = event->wave + 1;
+    record->lanes = event->lanes;
+    record->banks = event->banks;
     if (kept)
         add_moment(record, event);
     if (!is_access(event->access))
         return;
-    record->lanes = event->lanes;
-    record->banks = event->banks;
     groat__banks_add(&record->sums, event);
     if (record->count == GROAT__DRAW_STEPS) {
         record->left_out++;
