@@ -50,6 +50,21 @@ else
     fail 'attention of one query' "$(head -c 600 "$err" "$out")"
 fi
 
+# The program of doc/kernels.md, with the family that the page makes.
+(
+    cd "$work" && "$groat" new rmsnorm --from reduce >/dev/null &&
+        awk '/^    #include <groat.h>/ { p = 1 } /^    cc launch.c/ { p = 0 } p' \
+            "$tree/doc/kernels.md" >launch.c &&
+        ${CC:-cc} -std=c11 -Wall -Wextra -Werror ${GROAT_SANITIZE_FLAGS-} \
+            launch.c -I. -Iinclude -I"$tree/kernels-src" -L"$build/.libs" \
+            -lgroat -o launch && ./launch
+) >"$out" 2>"$err"
+if grep -qx "3 3 0" "$out"; then
+    pass "the authors' guide: launched from C"
+else
+    fail "the authors' guide: launched from C" "$(head -c 600 "$err" "$out")"
+fi
+
 # sums TARGET CONSTANTS COUNT: checks that COUNT sums are all right.
 sums() {
     "$work/sum" "$work/mine" "$1" "$2" >"$out" 2>&1 </dev/null
