@@ -78,33 +78,36 @@ static void unlock(groat_context *context, groat__machine *machine,
     groat__quiet_end(&context->callbacks, quiet);
 }
 
+static groat_status open_locked(groat_context *context, groat__machine *machine,
+                                groat__half *half, const groat__part *part,
+                                void **state, groat_error *error)
+{
+    groat__present quiet;
+    groat_status status;
+
+    lock(context, machine, &quiet);
+    status = open_half(&context->env, half, part, state, error);
+    unlock(context, machine, &quiet);
+    return status;
+}
+
 groat_status groat__machine_compiler(groat_context *context,
                                      groat__backend_id id, void **state,
                                      groat_error *error)
 {
     groat__machine *machine = &context->machines[id];
-    groat__present quiet;
-    groat_status status;
 
-    lock(context, machine, &quiet);
-    status = open_half(&context->env, &machine->compiler,
+    return open_locked(context, machine, &machine->compiler,
                        &groat__backend_get(id)->compiler->part, state, error);
-    unlock(context, machine, &quiet);
-    return status;
 }
 
 groat_status groat__machine_device(groat_context *context, groat__backend_id id,
                                    void **state, groat_error *error)
 {
     groat__machine *machine = &context->machines[id];
-    groat__present quiet;
-    groat_status status;
 
-    lock(context, machine, &quiet);
-    status = open_half(&context->env, &machine->device,
+    return open_locked(context, machine, &machine->device,
                        &groat__backend_get(id)->device->part, state, error);
-    unlock(context, machine, &quiet);
-    return status;
 }
 
 void groat__machine_compiled(groat__machine *machine, double ms)
