@@ -39,17 +39,17 @@ int main(int argc, char **argv)
     TRY(groat_open(NULL, &g, &e));
     TRY(groat_decode_open(g, target, &shape, NULL, &decode, &e));
     TRY(put_cache(g, target, &m, &kv, &e));
+    on_host = kv;
+    on_host.address = (uint64_t)(uintptr_t)&m;
+    bind(&a, &on_host);
+    TRY(groat_decode_reference(&shape, &a, wanted, NULL, &e));
+
     bytes = groat_decode_workspace(decode);
     TRY(groat_memory_alloc(g, target, bytes, &a.workspace, &e));
     TRY(groat_memory_write(g, target, a.workspace, NULL, bytes, &e));
     bind(&a, &kv);
     TRY(groat_decode_run(decode, &a, NULL, &e));
     TRY(groat_memory_read(g, target, &m, kv.address, sizeof(m), &e));
-
-    on_host = kv;
-    on_host.address = (uint64_t)(uintptr_t)&m;
-    bind(&a, &on_host);
-    TRY(groat_decode_reference(&shape, &a, wanted, NULL, &e));
     groat_decode_close(decode);
     groat_close(g); /* frees its memory, too */
     return !(error_of_output(&m, wanted) < 4e-3);

@@ -36,7 +36,7 @@ static inline void fill_cache(struct paged_cache *cache)
     for (unsigned i = 0; i < PAGES * 2 * PAGE * DIM; i++)
         at[i] = (i * 2654435761u >> 16 & 0x807F) | 0x3F00;
     for (unsigned i = 0; i < HEADS * DIM; i++)
-        cache->query[0][i] = (i * 40503u >> 4 & 0x807F) | 0x3F00;
+        cache->query[i / DIM][i % DIM] = (i * 40503u >> 4 & 0x807F) | 0x3F00;
     for (unsigned i = 0; i < PAGES; i++)
         cache->table[i] = table[i];
     cache->length = KEYS;
