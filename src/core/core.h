@@ -41,7 +41,7 @@ typedef struct groat__half {
 
 typedef struct groat__machine {
     pthread_mutex_t lock;
-    _Atomic unsigned longest_ms; /* of this process's compiles */
+    _Atomic unsigned longest_ms; /* of this context's compiles */
     groat__half compiler;
     groat__half device;
     char *compiler_text[GROAT__ARCHS]; /* identity lines, by arch index */

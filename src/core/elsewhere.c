@@ -13,7 +13,7 @@ enum {
 };
 
 /* The expected time of a compile: the longest that this compiler has taken in
- * this process and for the kernels of the store; 0 if there is none. */
+ * this context and for the kernels of the store; 0 if there is none. */
 static unsigned expected_ms(const groat__job *job)
 {
     const groat__machine *machine =

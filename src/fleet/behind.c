@@ -96,7 +96,7 @@ static void try_place(groat__remote *remote)
 {
     groat__exchange x = {.verb = GROAT__OBJECT_HEAD, .name = "v1/probe"};
 
-    if (!groat__breaker_may_try(remote->breaker))
+    if (!groat__breaker_may_try(remote->breaker, GROAT__BREAKER_TRY_MS))
         return;
     groat__remote_ask(remote, &x, GROAT__REMOTE_BUDGET_MS);
     if (x.outcome == GROAT__OBJECT_LATE || x.outcome == GROAT__OBJECT_FAILED ||

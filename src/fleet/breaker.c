@@ -2,10 +2,10 @@
  *
  * breaker.c decides whether a service that failed is asked again.
  *
- * Invariant: while the breaker is open, no thread that needs an answer waits
- * for the service; when a try is due, one background thread makes it.
- * Locking: a lock of its own, held for arithmetic; the list of services only
- * grows, by an atomic.
+ * Invariant: while the breaker is open, nobody waits for the service; when a
+ * try is due, one thread makes it: one in the background, or, of waits for
+ * other hosts, one that needs the kernel. Locking: a lock of its own, held for
+ * arithmetic; the list of services only grows, by an atomic.
  */
 #include "fleet/breaker.h"
 
@@ -180,6 +180,9 @@ void groat__breaker_close(groat__breaker *breaker)
 {
     (void)pthread_mutex_lock(&breaker->lock);
     breaker->open = false;
+    breaker->errors = 0;
+    if (groat__now_ms() - breaker->retry_ms > GROAT__BREAKER_FORGET_MS)
+        breaker->failed = 0;
     (void)pthread_mutex_unlock(&breaker->lock);
 }
 
@@ -196,7 +199,7 @@ double groat__breaker_wait_ms(groat__breaker *breaker)
     return ms;
 }
 
-bool groat__breaker_may_try(groat__breaker *breaker)
+bool groat__breaker_may_try(groat__breaker *breaker, double ms)
 {
     double now = groat__now_ms();
     bool may;
@@ -204,7 +207,7 @@ bool groat__breaker_may_try(groat__breaker *breaker)
     (void)pthread_mutex_lock(&breaker->lock);
     may = breaker->open && breaker->retry_ms <= now;
     if (may)
-        breaker->retry_ms = now + GROAT__BREAKER_TRY_MS;
+        breaker->retry_ms = now + ms;
     (void)pthread_mutex_unlock(&breaker->lock);
     return may;
 }

@@ -18,7 +18,7 @@ enum {
     GROAT__BREAKER_FORGET_MS = 60000,
     GROAT__BREAKER_FIRST_MS = 1000, /* the usual first wait */
     GROAT__BREAKER_LAST_MS = 60000,
-    GROAT__BREAKER_TRY_MS = 2000 /* longer than a try takes */
+    GROAT__BREAKER_TRY_MS = 2000 /* longer than an exchange takes */
 };
 
 /* The state of a service; any thread.  The lock guards what changes. */
@@ -61,13 +61,14 @@ bool groat__breaker_count(groat__breaker *breaker);
 bool groat__breaker_late(groat__breaker *breaker, double ms);
 /* The service gave a good answer: closes the breaker. */
 void groat__breaker_mend(groat__breaker *breaker);
-/* A try, which asks for less than others do, was answered: closes the breaker
- * until the first error or late answer, which opens it for twice as long;
- * groat__breaker_mend() ends this. */
+/* A good answer that says less, as to a try: closes the breaker until the first
+ * error or late answer, which opens it for twice as long; what ends this is
+ * groat__breaker_mend(), or GROAT__BREAKER_FORGET_MS. */
 void groat__breaker_close(groat__breaker *breaker);
 /* Milliseconds until the next try; 0: now; -1: the breaker is closed. */
 double groat__breaker_wait_ms(groat__breaker *breaker);
-/* Whether a try is due; if so, the caller is the one that makes it. */
-bool groat__breaker_may_try(groat__breaker *breaker);
+/* Whether a try is due; if so, the caller is the one that makes it, and takes
+ * ms at most. */
+bool groat__breaker_may_try(groat__breaker *breaker, double ms);
 
 #endif

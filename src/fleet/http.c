@@ -28,8 +28,10 @@
 #include "cache/cache.h"
 
 enum {
-    AT_A_TIME = 50, /* exchanges of one run           */
-    IDLE = 8,       /* multi handles that are kept    */
+    AT_A_TIME = 50,  /* exchanges of one run           */
+    AT_ONCE = 16,    /* of these, if each has less than  */
+    SHORT_MS = 5000, /* since they share the line        */
+    IDLE = 8,        /* multi handles that are kept    */
     CONNECT_MS = 250,
     REDIRECTS = 3,
     LISTING_MAX = 16 << 20, /* bytes of one page of a listing */
@@ -605,11 +607,12 @@ static bool is_stopped(const run *r)
 static void run_all(run *r)
 {
     const curl_api *api = &r->http->api;
+    size_t most = r->batch->budget_ms < SHORT_MS ? AT_ONCE : AT_A_TIME;
     int running = 0;
 
     for (;;) {
         while (!r->stopped && !is_stopped(r) && r->next < r->batch->count &&
-               r->under_way < AT_A_TIME)
+               r->under_way < most)
             begin_transfer(r, &r->batch->list[r->next++]);
         if (r->under_way == 0)
             return;

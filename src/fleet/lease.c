@@ -584,7 +584,7 @@ void groat__lease_try(groat__lease *lease)
     const char *words[] = {"SET", name, lease->owner, "NX", "PX", "1"};
 
     name_of(&nobody, name);
-    if (groat__breaker_may_try(lease->breaker) &&
+    if (groat__breaker_may_try(lease->breaker, GROAT__BREAKER_TRY_MS) &&
         hold_and_run(lease, true, words, 6, &number) != -1)
         groat__log_line(&lease->log, GROAT_LOG_INFO,
                         "lease server %s is used again", lease->shown);

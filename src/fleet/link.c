@@ -85,14 +85,17 @@ _Static_assert((int)GROAT__REMOTE_BUDGET_MS >= (int)GROAT__BREAKER_LOST_MS,
 bool groat__remote_judge(groat__remote *remote, const groat__exchange *x,
                          unsigned budget_ms)
 {
-    bool opened;
+    bool opened, first;
 
     if (x->outcome == GROAT__OBJECT_UNTRIED)
         return false;
     if (x->outcome != GROAT__OBJECT_LATE &&
         x->outcome != GROAT__OBJECT_BROKEN &&
         x->outcome != GROAT__OBJECT_FAILED) {
-        groat__breaker_mend(remote->breaker);
+        if (x->verb == GROAT__OBJECT_GET && x->outcome == GROAT__OBJECT_DONE)
+            groat__breaker_mend(remote->breaker);
+        else
+            groat__breaker_close(remote->breaker);
         return false;
     }
     (void)atomic_fetch_add(
@@ -101,7 +104,8 @@ bool groat__remote_judge(groat__remote *remote, const groat__exchange *x,
                  ? groat__breaker_late(remote->breaker, budget_ms)
              : x->answered ? groat__breaker_count(remote->breaker)
                            : groat__breaker_trip(remote->breaker);
-    if (opened || !atomic_exchange(&remote->said, true))
+    first = !atomic_exchange(&remote->said, true);
+    if (opened || first)
         groat__log_line(&remote->log, GROAT_LOG_WARNING, "remote %s%s: %s: %s",
                         remote->place.shown,
                         opened ? " is not used for a while" : "", x->name,

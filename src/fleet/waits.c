@@ -175,6 +175,7 @@ static bool is_slow(const wish *w)
 static groat__remote_claim claim(const wish *w, sight *seen)
 {
     groat__remote *remote = w->remote;
+    bool late;
 
     seen->state = take(remote, w->key);
     seen->slow = is_slow(w);
@@ -186,9 +187,10 @@ static groat__remote_claim claim(const wish *w, sight *seen)
         (void)atomic_fetch_add(&remote->lease_waits, 1);
         if (wait_for(w, seen))
             return GROAT__REMOTE_FOUND;
-        seen->vain =
-            seen->state == GROAT__LEASE_TAKEN || seen->denied == DENIED;
-        if (seen->state == GROAT__LEASE_TAKEN)
+        late = seen->state == GROAT__LEASE_TAKEN &&
+               groat__now_ms() >= w->end_ms - LAST_MS;
+        seen->vain = late || seen->denied == DENIED;
+        if (late)
             (void)atomic_fetch_add(&remote->lease_timeouts, 1);
     }
     if (seen->state == GROAT__LEASE_HELD)
@@ -196,14 +198,18 @@ static groat__remote_claim claim(const wish *w, sight *seen)
     return find(w) ? GROAT__REMOTE_FOUND : GROAT__REMOTE_ALONE;
 }
 
-/* One wait in vain may be an accident of a busy host. */
+/* One wait in vain may be an accident of a busy host.  trying: the breaker was
+ * open. */
 static void note_result(groat__remote *remote, const sight *seen,
-                        groat__remote_claim result)
+                        groat__remote_claim result, bool trying)
 {
     if (seen->slow || (seen->vain && result == GROAT__REMOTE_ALONE)) {
-        if (atomic_fetch_add(&remote->vain, 1) > 0)
+        if (trying)
             groat__breaker_extend(remote->waits);
-    } else if (result != GROAT__REMOTE_ALONE) {
+        else if (atomic_fetch_add(&remote->vain, 1) > 0)
+            (void)groat__breaker_trip(remote->waits);
+    } else if (result != GROAT__REMOTE_ALONE ||
+               seen->state == GROAT__LEASE_FREE) {
         atomic_store(&remote->vain, 0);
         groat__breaker_mend(remote->waits);
     }
@@ -227,14 +233,16 @@ groat__remote_claim groat__remote_lease(groat__remote *remote,
                     out};
     groat__remote_claim result;
     sight seen = {0};
+    bool trying;
 
     if (remote->lease == NULL || remote->trust->count == 0 ||
-        !groat__breaker_lets(remote->breaker) ||
-        (!groat__breaker_lets(remote->waits) &&
-         !groat__breaker_may_try(remote->waits)))
+        !groat__breaker_lets(remote->breaker))
+        return GROAT__REMOTE_ALONE;
+    trying = !groat__breaker_lets(remote->waits);
+    if (trying && !groat__breaker_may_try(remote->waits, most_ms + WAY_MS))
         return GROAT__REMOTE_ALONE;
     result = claim(&w, &seen);
-    note_result(remote, &seen, result);
+    note_result(remote, &seen, result, trying);
     return result;
 }
 

@@ -550,7 +550,7 @@ static uint64_t waits_in_vain(server *locks, int kernels)
     return waits;
 }
 
-/* A lease that is never given costs two waits, and then none for a while. */
+/* A lease that is never given does not delay each kernel. */
 START_TEST(a_lease_that_is_never_given)
 {
     static server locks = {.answer = never_give};

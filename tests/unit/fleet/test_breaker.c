@@ -192,12 +192,12 @@ START_TEST(one_tries)
 {
     groat__breaker *breaker = groat__breaker_of("tried", 0);
 
-    ck_assert(!groat__breaker_may_try(breaker));
+    ck_assert(!groat__breaker_may_try(breaker, GROAT__BREAKER_TRY_MS));
     ck_assert(groat__breaker_trip(breaker));
-    ck_assert(groat__breaker_may_try(breaker));
-    ck_assert(!groat__breaker_may_try(breaker));
+    ck_assert(groat__breaker_may_try(breaker, GROAT__BREAKER_TRY_MS));
+    ck_assert(!groat__breaker_may_try(breaker, GROAT__BREAKER_TRY_MS));
     groat__breaker_mend(breaker);
-    ck_assert(!groat__breaker_may_try(breaker));
+    ck_assert(!groat__breaker_may_try(breaker, GROAT__BREAKER_TRY_MS));
 }
 END_TEST
 
