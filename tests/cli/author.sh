@@ -414,10 +414,11 @@ for path in ../x.npy x/../../y.npy /etc/passwd ..; do
 done
 mkfifo bad/pipe.npy
 ln -s /etc/hostname bad/link.npy
-for file in pipe.npy link.npy; do
-    sed "s/random(0, 1)/file($file)/" good.def >bad/run.def
+ln -s .. bad/up
+for file in pipe.npy link.npy up/y.npy; do
+    sed "s|random(0, 1)|file($file)|" good.def >bad/run.def
     expect "a file that is none: $file" 2 run ./bad --target cpu:sm_90a
-    says "is told" "bad/$file is not a regular file"
+    says "is told" "bad/$file is not a regular file in the family's folder"
 done
 sed 's/random(0, 1)/file(none.npy)/' good.def >bad/run.def
 expect "run.def: a file that is not there" 1 run ./bad $on

@@ -207,15 +207,24 @@ static void expect_more(groat__trial *trial)
 }
 
 /* A pipe would wait for its writer, and a link would leave the folder. */
-static groat_status check_own(const char *path, const groat_buffer *buffer,
-                              groat_error *error)
+static groat_status check_own(const char *folder, const char *path,
+                              const groat_buffer *buffer, groat_error *error)
 {
+    char *inside = realpath(folder, NULL);
+    char *real = realpath(path, NULL);
+    size_t len = inside ? strlen(inside) : 0;
     struct stat facts;
+    bool good = !real || (inside && strncmp(real, inside, len) == 0 &&
+                          real[len] == '/' && !stat(real, &facts) &&
+                          S_ISREG(facts.st_mode));
 
-    if (!lstat(path, &facts) && !S_ISREG(facts.st_mode))
-        return groat__cli_error(error, GROAT_INVALID,
-                                "run.def: file %s is not a regular file", path);
-    return check_file("run.def: file", path, buffer, error);
+    free(inside);
+    free(real);
+    return good ? check_file("run.def: file", path, buffer, error)
+                : groat__cli_error(error, GROAT_INVALID,
+                                   "run.def: file %s is not a regular file in "
+                                   "the family's folder",
+                                   path);
 }
 
 /* Takes a buffer's file of run.def, unless the command line names another. */
@@ -232,7 +241,7 @@ static groat_status take_own(const groat__trial *trial,
     if (!*own)
         return groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
     *taken = *own;
-    return check_own(*own, buffer, error);
+    return check_own(trial->folder->path, *own, buffer, error);
 }
 
 static groat_status take_all_own(groat__trial *trial, groat_error *error)
