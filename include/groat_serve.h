@@ -69,8 +69,8 @@ enum {
 
 /* Makes the kernels of a list, in order, on the calling thread.  Those that the
  * remote has are put into the store first, many at a time.  With leases the
- * order begins at any item and goes around, so that hosts that start together
- * compile different kernels.
+ * list begins at any item and goes around, also for fn, so that hosts that
+ * start together compile different kernels.
  *
  * fn      called after each; may be NULL.
  * result  may be NULL; else result->size must be set.  Also written when an

@@ -105,9 +105,10 @@ static bool read_manifest(struct server *s, const char *path)
 
 static int on_warm(void *user, const groat_warm_event *event)
 {
-    (void)user;
-    (void)fprintf(stderr, "server: [%zu/%zu] %s %s, %.1f ms\n",
-                  event->index + 1, event->count, event->item->spec,
+    size_t *done = user;
+
+    (void)fprintf(stderr, "server: [%zu/%zu] %s %s, %.1f ms\n", ++*done,
+                  event->count, event->item->spec,
                   event->status == GROAT_OK ? groat_origin_name(event->origin)
                                             : event->error->text,
                   event->ms);
@@ -119,12 +120,13 @@ static bool warm(struct server *s)
 {
     groat_warm_item items[KERNELS_MAX];
     groat_error error = GROAT_ERROR_INIT;
+    size_t done = 0;
     bool good;
 
     for (size_t i = 0; i < s->count; i++)
         items[i] =
             (groat_warm_item){sizeof(items[i]), s->kernels[i].text, s->target};
-    good = groat_warm(s->g, items, s->count, 0, on_warm, NULL, NULL, &error) ==
+    good = groat_warm(s->g, items, s->count, 0, on_warm, &done, NULL, &error) ==
            GROAT_OK;
     for (size_t i = 0; i < s->count && good; i++)
         good = paged_sum_make(&s->kernels[i].sum, s->g, s->kernels[i].spec,
