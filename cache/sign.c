@@ -257,7 +257,7 @@ static groat_status read_keys(const char *path, char *text, groat__trust *out,
                                "%s line %u is '%.70s', not a public key of %d "
                                "hex digits",
                                path, number, line, KEY_DIGITS);
-        /* Nearly all secret keys fail this.  None is shown. */
+        /* Fifteen of sixteen secret keys fail this.  None is shown. */
         if (*line != '\0' &&
             !crypto_core_ed25519_is_valid_point(out->keys[out->count - 1]))
             return groat__fail(error, GROAT_INVALID,

@@ -39,8 +39,8 @@ extern "C" int dprintf(int file, const char *format, ...)
 #endif
 #endif
 
-// CUDA and HIP have these without a header.  If one of two floats is a NaN, the
-// other is returned.
+// CUDA and HIP have these without a header.  If one of two floats of one type is
+// a NaN, the other is returned.
 template <class A, class B>
 GROAT_DEVICE auto min(A a, B b) -> decltype(true ? A() : B())
 {

@@ -258,21 +258,22 @@ static void take_answer(pool *p, worker *w, const char *line, size_t len)
     json_t *status = json_object_get(answer, "status");
     const char *text = json_string_value(json_object_get(answer, "text"));
     const char *log = json_string_value(json_object_get(answer, "log"));
+    json_int_t state = json_integer_value(json_object_get(answer, "state"));
     groat__job *job = w->job;
 
     job->unsent += json_integer_value(json_object_get(answer, "unsent"));
-    if (json_is_integer(status) && json_integer_value(status) == GROAT_OK) {
+    if (json_is_integer(status) && json_integer_value(status) == GROAT_OK &&
+        state >= GROAT__JOB_PRESENT && state <= GROAT__JOB_MADE) {
         job->compile_ms =
             json_real_value(json_object_get(answer, "compile_ms"));
-        end_job(p, w,
-                (groat__job_state)json_integer_value(
-                    json_object_get(answer, "state")));
+        end_job(p, w, (groat__job_state)state);
     } else {
-        (void)groat__cli_error(
-            &job->error,
-            json_is_integer(status) ? (groat_status)json_integer_value(status)
-                                    : GROAT_IO,
-            "%s", text ? text : "the worker's reply is malformed");
+        (void)groat__cli_error(&job->error,
+                               json_integer_value(status) != GROAT_OK
+                                   ? (groat_status)json_integer_value(status)
+                                   : GROAT_IO,
+                               "%s",
+                               text ? text : "the worker's reply is malformed");
         job->error.log = log ? strdup(log) : NULL;
         end_job(p, w, GROAT__JOB_FAILED);
     }

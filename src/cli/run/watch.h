@@ -28,8 +28,8 @@ typedef struct groat__watch {
     /* Where the threads of this process are in their code. */
     _Atomic uintptr_t at[GROAT__WATCH_THREADS];
     _Atomic unsigned threads;
-    bool caught; /* handlers are installed */
-    void *stack; /* of the handler */
+    _Atomic bool caught; /* handlers are installed */
+    void *stack;         /* of the handler */
     stack_t old_stack;
     struct sigaction old[GROAT__WATCH_FAULTS];
 } groat__watch;
