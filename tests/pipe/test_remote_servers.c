@@ -567,6 +567,53 @@ START_TEST(a_lease_that_is_never_given)
 }
 END_TEST
 
+/* Starts two kernels, and closes the context while both wait for another host;
+ * false: they were made without. */
+static bool close_waits(groat_context *context)
+{
+    groat_request *requests[2] = {NULL, NULL};
+    uint64_t waits = 0;
+
+    for (int i = 0; i < 2; i++) {
+        groat_spec *spec =
+            rig_parse(&fix, context, i == 0 ? "adder:step=3" : "adder:step=4",
+                      "cpu:gfx950");
+
+        ck_assert_int_eq(groat_kernel_start(spec, NULL, &requests[i], NULL),
+                         GROAT_OK);
+        groat_spec_free(spec);
+    }
+    while (waits < 2 && groat_request_kernel(requests[0]) == NULL) {
+        (void)usleep(1000);
+        waits = info_of(context).lease_waits;
+    }
+    groat_request_free(requests[0]);
+    groat_request_free(requests[1]);
+    groat_close(context);
+    return waits == 2;
+}
+
+/* Closing a context while it waits says nothing of the server. */
+START_TEST(a_close_is_no_wait_in_vain)
+{
+    static server objects = {.answer = not_found};
+    static server locks = {.answer = never_give};
+    groat_options options = rig_options(&fix);
+    char cache[300], url[64];
+
+    ck_assert(close_waits(open_writer(&objects, &locks)));
+    /* In another store no time of a compile is known. */
+    (void)snprintf(cache, sizeof(cache), "%s/other", fix.root);
+    (void)snprintf(url, sizeof(url), "http://localhost:%u/a", objects.port);
+    options.cache_dir = cache;
+    options.remote = url;
+    options.remote_key = key_path;
+    options.trust = trust_path;
+    options.leases = leases;
+    ck_assert(close_waits(rig_open_with(&fix, &options)));
+}
+END_TEST
+
 /* A server that gives no lease that it calls free is not waited for. */
 START_TEST(a_free_lease_that_is_denied)
 {
@@ -643,6 +690,7 @@ int main(void)
     tcase_add_test(tests, keys_do_not_wait_for_each_other);
     tcase_add_test(tests, a_lease_that_is_never_given);
     tcase_add_test(tests, a_free_lease_that_is_denied);
+    tcase_add_test(tests, a_close_is_no_wait_in_vain);
     tcase_add_test(tests, lists_begin_anywhere);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
