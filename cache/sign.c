@@ -240,34 +240,43 @@ static char *trim(char *line)
     return line;
 }
 
+static groat_status read_key(const char *path, unsigned number,
+                             const char *line, uint8_t key[GROAT__SIGNER_BYTES],
+                             groat_error *error)
+{
+    if (!groat__unhex(key, GROAT__SIGNER_BYTES, line))
+        return groat__fail(error, GROAT_INVALID,
+                           "%s line %u is '%.70s', not a public key of %d hex "
+                           "digits",
+                           path, number, line, KEY_DIGITS);
+    /* Fifteen of sixteen secret keys fail this.  None is shown. */
+    return crypto_core_ed25519_is_valid_point(key)
+               ? GROAT_OK
+               : groat__fail(error, GROAT_INVALID,
+                             "%s line %u is no public key of Ed25519: is it a "
+                             "secret key, whose public key groat cache keygen "
+                             "printed?",
+                             path, number);
+}
+
 static groat_status read_keys(const char *path, char *text, groat__trust *out,
                               groat_error *error)
 {
+    groat_status status = GROAT_OK;
     unsigned number = 1;
 
-    for (char *line = text; line != NULL; number++) {
+    for (char *line = text; line != NULL && status == GROAT_OK; number++) {
         char *end = strchr(line, '\n');
 
         if (end != NULL)
             *end++ = '\0';
         line = trim(line);
-        if (*line != '\0' &&
-            !groat__unhex(out->keys[out->count++], sizeof(out->keys[0]), line))
-            return groat__fail(error, GROAT_INVALID,
-                               "%s line %u is '%.70s', not a public key of %d "
-                               "hex digits",
-                               path, number, line, KEY_DIGITS);
-        /* Fifteen of sixteen secret keys fail this.  None is shown. */
-        if (*line != '\0' &&
-            !crypto_core_ed25519_is_valid_point(out->keys[out->count - 1]))
-            return groat__fail(error, GROAT_INVALID,
-                               "%s line %u is no public key of Ed25519: is it "
-                               "a secret key, whose public key groat cache "
-                               "keygen printed?",
-                               path, number);
+        if (*line != '\0')
+            status =
+                read_key(path, number, line, out->keys[out->count++], error);
         line = end;
     }
-    return GROAT_OK;
+    return status;
 }
 
 /* Whoever can write the file decides whose code is run. */

@@ -491,6 +491,20 @@ START_TEST(keys_do_not_wait_for_each_other)
 }
 END_TEST
 
+/* Starts two kernels, which are made at the same time. */
+static void start_two(groat_context *context, groat_request *requests[2])
+{
+    for (int i = 0; i < 2; i++) {
+        groat_spec *spec =
+            rig_parse(&fix, context, i == 0 ? "adder:step=3" : "adder:step=4",
+                      "cpu:gfx950");
+
+        ck_assert_int_eq(groat_kernel_start(spec, NULL, &requests[i], NULL),
+                         GROAT_OK);
+        groat_spec_free(spec);
+    }
+}
+
 /* Two kernels are compiled at a time.  One is being sent when the context is
  * closed, to a server that does not answer; the other waits and is not sent. */
 START_TEST(an_unsent_kernel_gives_its_lease_back)
@@ -501,15 +515,7 @@ START_TEST(an_unsent_kernel_gives_its_lease_back)
     groat_context *context;
 
     context = open_writer(&objects, &locks);
-    for (int i = 0; i < 2; i++) {
-        groat_spec *spec =
-            rig_parse(&fix, context, i == 0 ? "adder:step=3" : "adder:step=4",
-                      "cpu:gfx950");
-
-        ck_assert_int_eq(groat_kernel_start(spec, NULL, &requests[i], NULL),
-                         GROAT_OK);
-        groat_spec_free(spec);
-    }
+    start_two(context, requests);
     for (int i = 0; i < 2; i++) {
         while (groat_request_kernel(requests[i]) == NULL)
             (void)usleep(1000);
@@ -574,15 +580,7 @@ static bool close_waits(groat_context *context)
     groat_request *requests[2] = {NULL, NULL};
     uint64_t waits = 0;
 
-    for (int i = 0; i < 2; i++) {
-        groat_spec *spec =
-            rig_parse(&fix, context, i == 0 ? "adder:step=3" : "adder:step=4",
-                      "cpu:gfx950");
-
-        ck_assert_int_eq(groat_kernel_start(spec, NULL, &requests[i], NULL),
-                         GROAT_OK);
-        groat_spec_free(spec);
-    }
+    start_two(context, requests);
     while (waits < 2 && groat_request_kernel(requests[0]) == NULL) {
         (void)usleep(1000);
         waits = info_of(context).lease_waits;
