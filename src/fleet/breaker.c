@@ -4,8 +4,9 @@
  *
  * Invariant: while the breaker is open, nobody waits for the service; when a
  * try is due, one thread makes it: one in the background, or, of waits for
- * other hosts, one that needs the kernel. Locking: a lock of its own, held for
- * arithmetic; the list of services only grows, by an atomic.
+ * other hosts, one that needs the kernel.
+ * Locking: a lock of its own, held for arithmetic; the list of services only
+ * grows, by an atomic.
  */
 #include "fleet/breaker.h"
 

@@ -97,12 +97,16 @@ static bool read_name(registry *r, const char *name)
 static groat_status read_url(registry *r, const char *url, groat_error *error)
 {
     bool plain = strncmp(url, "oci+http://", 11) == 0;
-    const char *host = url + (plain ? 11 : 6);
-    size_t len = strcspn(host, "/");
-    const char *at = memrchr(host, '@', len);
+    const char *host, *at;
+    size_t len;
 
-    if ((!plain && strncmp(url, "oci://", 6) != 0) || host[len] != '/')
+    if (!plain && strncmp(url, "oci://", 6) != 0)
         return bad_url(error);
+    host = url + (plain ? 11 : 6);
+    len = strcspn(host, "/");
+    if (host[len] != '/')
+        return bad_url(error);
+    at = memrchr(host, '@', len);
     if (at != NULL) {
         r->place.login = strndup(host, (size_t)(at - host));
         if (r->place.login == NULL)
