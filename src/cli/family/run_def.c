@@ -263,17 +263,21 @@ static groat_status read_shape(reader *r, const char *shape[GROAT_RANK],
                                : bad(r, "more than %d dimensions", GROAT_RANK);
 }
 
-/* Returns the text within "word(...)"; NULL if text is something else. */
+/* Returns what follows "word(", the last ")" too; NULL: text is no "word(...)".
+ */
 static char *inside(char *text, const char *word)
 {
     size_t len = strlen(word);
-    size_t whole_len = strlen(text);
 
     if (strncmp(text, word, len) != 0 || text[len] != '(' ||
-        text[whole_len - 1] != ')')
+        text[strlen(text) - 1] != ')')
         return NULL;
-    text[whole_len - 1] = '\0';
     return text + len + 1;
+}
+
+static bool closes(const char *text)
+{
+    return strcmp(text, ")") == 0;
 }
 
 /* Whether a relative path stays below where it begins. */
@@ -291,6 +295,20 @@ static bool stays_inside(const char *path)
     return true;
 }
 
+/* Cuts the path out of "PATH)" if it stays in the family's folder. */
+static bool take_path(char *text, const char **path)
+{
+    char *end = text + strlen(text) - 1;
+
+    *end = '\0';
+    if (stays_inside(text)) {
+        *path = text;
+        return true;
+    }
+    *end = ')';
+    return false;
+}
+
 static groat_status read_fill(reader *r, groat__run_buffer *buffer)
 {
     static const char expected[] =
@@ -298,6 +316,7 @@ static groat_status read_fill(reader *r, groat__run_buffer *buffer)
         "file(PATH) in the family's folder expected";
     static const char *const plain[] = {"random", "ramp", "zeros", "poison"};
     char *word = take_word(r);
+    char *path;
     char *range;
     char *end = NULL;
 
@@ -309,15 +328,15 @@ static groat_status read_fill(reader *r, groat__run_buffer *buffer)
             return GROAT_OK;
         }
     buffer->fill = GROAT__FILL_FILE;
-    buffer->path = inside(word, "file");
-    if (buffer->path != NULL)
-        return stays_inside(buffer->path) ? GROAT_OK : bad(r, expected);
+    path = inside(word, "file");
+    if (path != NULL)
+        return take_path(path, &buffer->path) ? GROAT_OK : bad(r, expected);
     buffer->fill = GROAT__FILL_RANDOM;
     range = inside(word, "random");
     if (range == NULL || !real(range, &end, &buffer->low) || *end != ',')
         return bad(r, expected);
     range = end + 1 + strspn(end + 1, " ");
-    return real(range, &end, &buffer->high) && *end == '\0' &&
+    return real(range, &end, &buffer->high) && closes(end) &&
                    buffer->low <= buffer->high
                ? GROAT_OK
                : bad(r, expected);
@@ -331,11 +350,11 @@ static groat_status read_tolerance(reader *r, groat__run_buffer *buffer)
     char *word = take_word(r);
     char *end = NULL;
     char *number;
+    char *path = word == NULL ? NULL : inside(word, "file");
 
-    buffer->expected = word == NULL ? NULL : inside(word, "file");
-    if (buffer->expected != NULL && !stays_inside(buffer->expected))
+    if (path != NULL && !take_path(path, &buffer->expected))
         return bad(r, expected);
-    if (buffer->expected != NULL)
+    if (path != NULL)
         word = take_word(r);
     if (word == NULL)
         return bad(r, expected);
@@ -351,7 +370,7 @@ static groat_status read_tolerance(reader *r, groat__run_buffer *buffer)
         number = inside(word, "relative");
     }
     return number != NULL && real(number, &end, &buffer->allowed) &&
-                   *end == '\0' && buffer->allowed >= 0
+                   closes(end) && buffer->allowed >= 0
                ? GROAT_OK
                : bad(r, expected);
 }
