@@ -30,17 +30,6 @@ static inline Elf64_Ehdr make_cubin(void)
     return cubin;
 }
 
-static inline void reset(shim_cuda_control *control)
-{
-    memset(control, 0, sizeof(*control));
-    control->driver = 13000;
-    control->devices = 2;
-    control->capability[0] = 9;
-    control->shared_optin = 232448;
-    control->static_shared = 1024;
-    control->proc_address = true;
-}
-
 typedef struct shim_rig {
     groat__env env;
     shim_cuda_control *cuda;
@@ -72,7 +61,7 @@ static inline shim_rig rig_open_path(const char *path)
     get_symbol(&rig, "shim_cuda_reap", &rig.reap);
     get_symbol(&rig, "cuCtxPushCurrent_v2", &rig.push);
     get_symbol(&rig, "cuCtxPopCurrent_v2", &rig.pop);
-    reset(rig.cuda);
+    shim_cuda_reset(rig.cuda);
     return rig;
 }
 

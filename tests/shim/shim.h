@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* From now on the at-th call of `call` (1: the next) returns `code`, once. */
 typedef struct shim_fault {
@@ -99,6 +100,18 @@ typedef struct shim_cuda_control {
     int encodes; /* cuTensorMapEncodeTiled */
     shim_tensor tensor;
 } shim_cuda_control;
+
+/* Two devices of compute capability 9.0 and a driver 13.0. */
+static inline void shim_cuda_reset(shim_cuda_control *control)
+{
+    memset(control, 0, sizeof(*control));
+    control->driver = 13000;
+    control->devices = 2;
+    control->capability[0] = 9;
+    control->shared_optin = 232448;
+    control->static_shared = 1024;
+    control->proc_address = true;
+}
 
 typedef shim_cuda_control *shim_cuda_fn(void);
 /* Returns the depth, and sets the top, of the thread's context stack. */

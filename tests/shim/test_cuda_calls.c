@@ -224,7 +224,7 @@ static void fail_each_time(shim_rig *rig, const char *call, int code, int depth,
         bool idle = true;
         groat_status status;
 
-        reset(rig->cuda);
+        shim_cuda_reset(rig->cuda);
         shim_fail(&rig->cuda->fault, call, at, code);
         status = drive(&rig->env, &idle, &error);
         if (!rig->cuda->fault.hit) {
@@ -252,12 +252,12 @@ START_TEST(each_call_fails_in_turn)
 
     for (size_t i = 0; i < COUNT(codes); i++) {
         fail_each_time(&rig, call, codes[i], 0, &hits);
-        reset(rig.cuda);
+        shim_cuda_reset(rig.cuda);
         ck_assert_int_eq(rig.push(rig.user()), CUDA_SUCCESS);
         if (strcmp(call, "cuCtxPushCurrent") != 0)
             fail_each_time(&rig, call, codes[i], 1, &hits);
         ck_assert_ptr_eq(current(&rig), rig.user());
-        reset(rig.cuda);
+        shim_cuda_reset(rig.cuda);
         ck_assert_int_eq(rig.pop(&popped), CUDA_SUCCESS);
     }
     ck_assert(is_one_of(call, words) ? hits == 0 : hits > 0);
@@ -347,7 +347,7 @@ START_TEST(each_missing_symbol_is_named)
     void *handle;
     groat_status status;
 
-    reset(shim_control(path, "shim_cuda", &handle));
+    shim_cuda_reset(shim_control(path, "shim_cuda", &handle));
     status = groat__part_open(&DEVICE->part, &env, &state, &error);
     if (call->needed) {
         ck_assert_int_eq(status, GROAT_NO_DEVICE);

@@ -198,7 +198,7 @@ __global__ void right_masks(const float *x, float *y, int *votes)
             y[0] = s;
     } else if (threadIdx.x < 32) {
         for (int i = 0; i < 3; i++)
-            votes[lane] = __ballot_sync(0xffffff00, lane % 3 == i);
+            votes[lane] = __ballot_sync(0xffffff00, (int)lane % 3 == i);
         __syncwarp(0xffffff00);
         if (__any_sync(0xffffff00, lane == 40))
             votes[lane] = 0;
