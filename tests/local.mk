@@ -419,6 +419,7 @@ groat_fuzz_programs = \
 # ---- shell tests
 
 groat_cli_tests = \
+	%D%/cli/answers.sh \
 	%D%/cli/author.sh \
 	%D%/kernels/accuracy.sh \
 	%D%/kernels/cost.sh \
@@ -543,6 +544,7 @@ EXTRA_DIST += \
 	%D%/isa/samples/matrix.hip \
 	%D%/isa/samples/wrong.hip \
 	%D%/isa/self_test.py \
+	%D%/cli/answers.txt \
 	%D%/cli/common.sh \
 	%D%/cli/inject.c \
 	%D%/bench/NOTES.md \
