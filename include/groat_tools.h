@@ -131,14 +131,16 @@ GROAT_API groat_status groat_kernel_time(groat_kernel *kernel,
                                          unsigned repeats, double *us,
                                          groat_error *error);
 
-/* Adds the source line of an address in the code of a kernel on a cpu target,
- * as the handler of a signal gets it: to error->text " (WHAT at FILE:LINE)", to
- * error->log the stack of inlined calls.  error has the text of a failure
- * already.  Does nothing for an address outside of the kernel's code, for other
- * targets, and without addr2line, which it runs.  Not for a handler itself. */
-GROAT_API void groat_kernel_tell_line(const groat_kernel *kernel,
-                                      const char *what, uint64_t address,
-                                      groat_error *error);
+/* Ends the launch of a kernel on a cpu target from the handler of a signal that
+ * interrupted the thread which runs it, and does not return: the launch fails
+ * with JUDGED, the thread's source line and WHY ("divides by 0"), or that its
+ * time is over if that is NULL.  context is the handler's third argument.
+ * Returns and does nothing if the signal interrupted other code than the
+ * kernel's own, if the time is not over, and for other targets.  The handler
+ * runs on a stack of its own (SA_ONSTACK) with its signal let through
+ * (SA_NODEFER). */
+GROAT_API void groat_kernel_interrupt(const groat_kernel *kernel,
+                                      const void *context, const char *why);
 
 /* How an instruction accesses shared memory; from ARRIVE on, how waves wait for
  * each other and for copies. */

@@ -220,6 +220,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/judge/grid.h \
 	%D%/judge/judge.c \
 	%D%/judge/judge.h \
+	%D%/judge/late.c \
 	%D%/judge/mbarrier.c \
 	%D%/judge/mbarrier.h \
 	%D%/judge/meet.c \
@@ -235,6 +236,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/judge/plain.h \
 	%D%/judge/schedule.c \
 	%D%/judge/schedule.h \
+	%D%/judge/threads.c \
+	%D%/judge/threads.h \
 	%D%/judge/tma.c \
 	%D%/judge/tma.h \
 	%D%/judge/trace.c \

@@ -134,22 +134,22 @@ struct dim3 {
 
 namespace groat {
 
-GROAT_UNTOLD static uint3 three(const unsigned *at)
+GROAT_BEHIND static uint3 three(const unsigned *at)
 {
     return {at[0], at[1], at[2]};
 }
 
-GROAT_UNTOLD static uint3 thread_at()
+GROAT_BEHIND static uint3 thread_at()
 {
     return three(cpu_env->thread);
 }
 
-GROAT_UNTOLD static uint3 block_at()
+GROAT_BEHIND static uint3 block_at()
 {
     return three(cpu_env->block);
 }
 
-GROAT_UNTOLD static uint3 blocks()
+GROAT_BEHIND static uint3 blocks()
 {
     return three(cpu_env->grid);
 }

@@ -453,9 +453,38 @@ groat_cpu_bind(groat_cpu_env *env)
     return GROAT_CPU_HOOKS_VERSION;
 }
 
-#ifdef GROAT_CPU_TOLD
 #define GROAT_UNTOLD __attribute__((noinline, unused, no_sanitize("thread")))
 
+#ifdef GROAT_CPU_TOLD
+// Functions that stand behind a kernel's line; see groat_cpu_bound().
+#define GROAT_BEHIND GROAT_UNTOLD __attribute__((section("groat_behind")))
+
+extern "C" const char __start_groat_behind[]
+    __attribute__((visibility("hidden")));
+extern "C" const char __stop_groat_behind[]
+    __attribute__((visibility("hidden")));
+
+GROAT_UNTOLD static bool groat_cpu_is_behind(const void *at)
+{
+    return at >= __start_groat_behind && at < __stop_groat_behind;
+}
+#else
+static bool groat_cpu_is_behind(const void *)
+{
+    return false;
+}
+#endif
+
+// What this thread was bound to (nullptr: nothing), and whether an instruction
+// is in no line of the kernel's.
+extern "C" __attribute__((visibility("default"))) GROAT_UNTOLD groat_cpu_env *
+groat_cpu_bound(const void *at, bool *behind)
+{
+    *behind = groat_cpu_is_behind(at);
+    return groat::cpu_env;
+}
+
+#ifdef GROAT_CPU_TOLD
 extern "C" const unsigned char __ehdr_start[]
     __attribute__((visibility("hidden")));
 extern "C" const unsigned char _end[] __attribute__((visibility("hidden")));
@@ -464,7 +493,7 @@ namespace groat {
 
 // Skips the primitives' own accesses to the environment, which are not the
 // kernel's.  Before groat_cpu_bind() there is no environment.
-GROAT_UNTOLD static void touch(const void *address, unsigned long bytes,
+GROAT_BEHIND static void touch(const void *address, unsigned long bytes,
                                unsigned kind, const void *from)
 {
     groat_cpu_env *env = cpu_env;
@@ -477,7 +506,7 @@ GROAT_UNTOLD static void touch(const void *address, unsigned long bytes,
 }
 
 // As memmove(), by bytes that no compiler makes a call of memmove() again.
-GROAT_UNTOLD static void *move_bytes(void *to, const void *from,
+GROAT_BEHIND static void *move_bytes(void *to, const void *from,
                                      unsigned long bytes, const void *caller)
 {
     volatile unsigned char *out = static_cast<unsigned char *>(to);
@@ -493,7 +522,7 @@ GROAT_UNTOLD static void *move_bytes(void *to, const void *from,
     return to;
 }
 
-GROAT_UNTOLD static void *set_bytes(void *to, int value, unsigned long bytes,
+GROAT_BEHIND static void *set_bytes(void *to, int value, unsigned long bytes,
                                     const void *caller)
 {
     volatile unsigned char *out = static_cast<unsigned char *>(to);
@@ -510,14 +539,14 @@ GROAT_UNTOLD static void *set_bytes(void *to, int value, unsigned long bytes,
 // The sanitizer leaves these calls to its run-time library; clang names them
 // __tsan_memcpy and so on.
 #define GROAT_TOLD_MOVE(name)                                                  \
-    extern "C" GROAT_UNTOLD void *name(void *to, const void *from,             \
+    extern "C" GROAT_BEHIND void *name(void *to, const void *from,             \
                                        unsigned long bytes)                    \
     {                                                                          \
         return groat::move_bytes(to, from, bytes,                              \
                                  __builtin_return_address(0));                 \
     }
 #define GROAT_TOLD_SET(name)                                                   \
-    extern "C" GROAT_UNTOLD void *name(void *to, int value,                    \
+    extern "C" GROAT_BEHIND void *name(void *to, int value,                    \
                                        unsigned long bytes)                    \
     {                                                                          \
         return groat::set_bytes(to, value, bytes,                              \
@@ -531,12 +560,12 @@ GROAT_TOLD_SET(memset)
 GROAT_TOLD_SET(__tsan_memset)
 
 #define GROAT_TOLD(name, bytes, kind)                                          \
-    extern "C" GROAT_UNTOLD void name(void *address)                           \
+    extern "C" GROAT_BEHIND void name(void *address)                           \
     {                                                                          \
         groat::touch(address, bytes, kind, __builtin_return_address(0));       \
     }
 #define GROAT_TOLD_RANGE(name, kind)                                           \
-    extern "C" GROAT_UNTOLD void name(void *address, unsigned long bytes)      \
+    extern "C" GROAT_BEHIND void name(void *address, unsigned long bytes)      \
     {                                                                          \
         groat::touch(address, bytes, kind, __builtin_return_address(0));       \
     }
@@ -555,7 +584,7 @@ GROAT_TOLD_RANGE(__tsan_read_range, GROAT_CPU_READ)
 GROAT_TOLD_RANGE(__tsan_write_range, GROAT_CPU_WRITE)
 
 // -fsanitize=alignment calls this; see __ubsan_handle_out_of_bounds().
-extern "C" GROAT_UNTOLD void __ubsan_handle_type_mismatch_v1(void *, void *)
+extern "C" GROAT_BEHIND void __ubsan_handle_type_mismatch_v1(void *, void *)
 {
     groat_cpu_env *env = groat::cpu_env;
 
@@ -565,19 +594,19 @@ extern "C" GROAT_UNTOLD void __ubsan_handle_type_mismatch_v1(void *, void *)
                      __builtin_return_address(0));
 }
 
-extern "C" void __tsan_init()
+extern "C" GROAT_BEHIND void __tsan_init()
 {
 }
 
-extern "C" void __tsan_func_entry(void *)
+extern "C" GROAT_BEHIND void __tsan_func_entry(void *)
 {
 }
 
-extern "C" void __tsan_func_exit()
+extern "C" GROAT_BEHIND void __tsan_func_exit()
 {
 }
 
-extern "C" __attribute__((visibility("default"))) GROAT_UNTOLD void
+extern "C" __attribute__((visibility("default"))) GROAT_BEHIND void
 groat_cpu_plain(struct groat_cpu_plain *out)
 {
     out->image = __ehdr_start;

@@ -225,10 +225,10 @@ typedef struct groat__device {
      * tensor maps), NO_MEMORY. */
     groat_status (*tensor_map)(void *state, const groat_tensor *tensor,
                                groat_tensor_map *out, groat_error *error);
-    /* Adds the source line of an address in the module's code to *error; NULL
-     * where the code does not run on the host. */
-    void (*tell_line)(void *state, groat__module *module, const char *what,
-                      uint64_t address, groat_error *error);
+    /* groat_kernel_interrupt(); NULL where the code does not run on the host.
+     */
+    void (*interrupt)(groat__module *module, const void *context,
+                      const char *why);
 } groat__device;
 
 typedef struct groat__backend {

@@ -8,24 +8,26 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "backend/backend.h"
 #include "backend/elf.h"
 #include "backend/lines.h"
-#include "judge/judge.h"
 #include "backend/shared.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/loader.h"
 #include "base/str.h"
+#include "judge/judge.h"
 #include "kernels-src/common/cpu_tensor_map.h"
 
 enum {
@@ -33,7 +35,8 @@ enum {
     STACK_BYTES_SANITIZE = 1 << 20,
     STACK_BYTES_PLAIN = 768 << 10, /* CUDA's local memory has 512 KiB */
     ALIGN = 256,
-    BUILD_ID_MAX = 64
+    BUILD_ID_MAX = 64,
+    CALLS_MAX = 16
 };
 
 typedef struct cpu {
@@ -55,12 +58,17 @@ typedef struct cpu {
                             * pointer accesses                              */
 } cpu;
 
+/* groat_cpu_bound() of common/vendor_cpu.h. */
+typedef struct groat_cpu_env *groat__bound_fn(const void *at, bool *behind);
+
 struct groat__module {
     void *handle;
     int fd; /* open as long as the code is loaded, see open_code */
     void (*entry)(const void *args);
     unsigned (*bind)(struct groat_cpu_env *env);
+    groat__bound_fn *bound; /* NULL: cannot be interrupted */
     void (*plain)(struct groat_cpu_plain *out); /* NULL: reports no pointers */
+    groat__loader_part code;
     const groat__arch *arch;
     char *name;
 };
@@ -123,6 +131,7 @@ static groat_status resolve(groat__module *m, const char *entry,
 {
     void *function = dlsym(m->handle, entry);
     void *bind = dlsym(m->handle, "groat_cpu_bind");
+    void *bound = dlsym(m->handle, "groat_cpu_bound");
     void *plain = dlsym(m->handle, "groat_cpu_plain");
 
     if (function == NULL || bind == NULL)
@@ -132,7 +141,9 @@ static groat_status resolve(groat__module *m, const char *entry,
                            function == NULL ? entry : "groat_cpu_bind");
     memcpy(&m->entry, &function, sizeof(function));
     memcpy(&m->bind, &bind, sizeof(bind));
+    memcpy(&m->bound, &bound, sizeof(bound));
     memcpy(&m->plain, &plain, sizeof(plain));
+    m->code = groat__loader_code((uintptr_t)function);
     return GROAT_OK;
 }
 
@@ -335,20 +346,64 @@ static void tell_lines(const cpu *c, const groat__module *module,
                       error);
 }
 
-static void cpu_tell_line(void *state, groat__module *module, const char *what,
-                          uint64_t address, groat_error *error)
+/* Finds the interrupted instruction and stack pointer; 0: not known. */
+static void read_context(const ucontext_t *context, uintptr_t *at,
+                         uintptr_t *stack)
 {
-    groat__judge_places places = {.count = 1};
-    struct link_map *map = NULL;
-    Dl_info found;
+#if defined(__x86_64__)
+    *at = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+    *stack = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
+#elif defined(__aarch64__)
+    *at = (uintptr_t)context->uc_mcontext.pc;
+    *stack = (uintptr_t)context->uc_mcontext.sp;
+#else
+    (void)context;
+    *at = *stack = 0;
+#endif
+}
 
-    if (dlinfo(module->handle, RTLD_DI_LINKMAP, &map) != 0 ||
-        dladdr((void *)(uintptr_t)address, &found) == 0 ||
-        (uintptr_t)found.dli_fbase != map->l_addr)
-        return;
-    (void)snprintf(places.at[0].what, sizeof(places.at[0].what), "%s", what);
-    places.at[0].address = (uintptr_t)address + 1;
-    tell_lines(state, module, &places, error);
+/* Finds the innermost instruction of the kernel's lines: `at`, or the call of
+ * the code behind them that was interrupted.  0: it is not the kernel's code.
+ */
+static uintptr_t find_line(const groat__module *m, uintptr_t at,
+                           struct groat_cpu_env **env)
+{
+    void *calls[CALLS_MAX];
+    bool behind = true;
+    int count;
+
+    if (at - m->code.start >= m->code.bytes)
+        return 0;
+    *env = m->bound((const void *)at, &behind);
+    if (!behind)
+        return at;
+    count = backtrace(calls, CALLS_MAX);
+    for (int i = 0; i < count; i++) {
+        uintptr_t call = (uintptr_t)calls[i] - 1;
+
+        if (call - m->code.start >= m->code.bytes)
+            continue;
+        (void)m->bound((const void *)call, &behind);
+        if (!behind)
+            return call;
+    }
+    return at;
+}
+
+/* Within the kernel's own code no lock is held and no list half changed, so
+ * the handler may do what a hook of the judge may. */
+static void cpu_interrupt(groat__module *module, const void *context,
+                          const char *why)
+{
+    struct groat_cpu_env *env = NULL;
+    uintptr_t at;
+    uintptr_t stack;
+    uintptr_t line;
+
+    read_context(context, &at, &stack);
+    line = module->bound == NULL ? 0 : find_line(module, at, &env);
+    if (line != 0 && env != NULL)
+        groat__judge_interrupt(env, line, stack, why);
 }
 
 /* A thread-local variable, as __tls_get_addr() takes it. */
@@ -683,7 +738,7 @@ const groat__device groat__device_cpu = {
     .write = cpu_write,
     .read = cpu_read,
     .tensor_map = cpu_tensor_map,
-    .tell_line = cpu_tell_line,
+    .interrupt = cpu_interrupt,
 };
 
 _Static_assert(sizeof(struct groat_cpu_tensor_map) <= sizeof(groat_tensor_map),

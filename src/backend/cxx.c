@@ -84,16 +84,22 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
                                          "-nostdinc",
                                          "-pipe",
                                          "-Wl,--build-id=sha1"};
+    /* A library with GNU unique symbols is never unloaded.  clang removes loops
+     * without an end.  In both compilers the error of unset locals would
+     * include those that may be unset. */
+    static const char *const of_gcc[] = {"-fno-gnu-unique",
+                                         "-Wno-error=maybe-uninitialized"};
+    static const char *const of_clang[] = {"-fno-finite-loops",
+                                           "-Wno-error=sometimes-uninitialized",
+                                           "-Wno-unused-const-variable"};
     size_t count = 0;
 
     for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
         options[count++] = common[i];
-    /* A library with GNU unique symbols is never unloaded. */
-    if (c->gcc)
-        options[count++] = "-fno-gnu-unique";
-    /* In both compilers that error would include locals that may be unset. */
-    options[count++] = c->gcc ? "-Wno-error=maybe-uninitialized"
-                              : "-Wno-error=sometimes-uninitialized";
+    for (size_t i = 0; c->gcc && i < 2; i++)
+        options[count++] = of_gcc[i];
+    for (size_t i = 0; !c->gcc && i < 3; i++)
+        options[count++] = of_clang[i];
     if (fills_locals(c))
         options[count++] = "-ftrivial-auto-var-init=pattern";
     for (size_t i = 0; c->pointers && i < 4; i++)
@@ -102,6 +108,9 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
         options[count++] = plain[i];
     for (size_t i = 0; c->sanitize && i < 5; i++)
         options[count++] = sanitize[i];
+    /* A list of functions to leave alone would be no part of the key. */
+    if (c->sanitize && !c->gcc)
+        options[count++] = "-fno-sanitize-ignorelist";
     return count;
 }
 

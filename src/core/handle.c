@@ -49,15 +49,13 @@ void *groat_kernel_native(const groat_kernel *kernel)
                : NULL;
 }
 
-void groat_kernel_tell_line(const groat_kernel *kernel, const char *what,
-                            uint64_t address, groat_error *error)
+void groat_kernel_interrupt(const groat_kernel *kernel, const void *context,
+                            const char *why)
 {
-    if (!groat__is_usable(groat__kernel_context(kernel)) || what == NULL ||
-        error == NULL || kernel->device == NULL ||
-        kernel->device->tell_line == NULL || !groat__resident_is_loaded(kernel))
-        return;
-    kernel->device->tell_line(kernel->device_state, kernel->module, what,
-                              address, error);
+    if (groat__is_usable(groat__kernel_context(kernel)) && context != NULL &&
+        kernel->device != NULL && kernel->device->interrupt != NULL &&
+        groat__resident_is_loaded(kernel))
+        kernel->device->interrupt(kernel->module, context, why);
 }
 
 void groat__info_fill(groat_kernel_info *info, const groat__shape *shape,

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "judge/fiber.h"
 #include "judge/meet.h"
+#include "judge/threads.h"
 
 static bool waits_like(const groat__judge *j, size_t a, size_t b)
 {
@@ -22,34 +23,6 @@ static bool waits_like(const groat__judge *j, size_t a, size_t b)
         return x->awaited == y->awaited && x->parity == y->parity;
     return x->state != GROAT__JOINED ||
            groat__judge_meeting_of(j, a) == groat__judge_meeting_of(j, b);
-}
-
-/* Appends "thread 0-127, 160", all that wait like this one; returns how many
- * they are. */
-static size_t add_threads(const groat__judge *j, size_t like, groat__str *out)
-{
-    size_t rank = groat__judge_rank_of(j, like);
-    size_t count = 0;
-    size_t end = (rank + 1) * j->threads;
-
-    if (j->block_count > 1)
-        groat__str_addf(out, "in block %zu of the cluster ", rank);
-    groat__str_add(out, "thread ");
-    for (size_t t = rank * j->threads; t < end; t++) {
-        size_t last = t;
-
-        if (!waits_like(j, like, t))
-            continue;
-        while (last + 1 < end && waits_like(j, like, last + 1))
-            last++;
-        groat__str_addf(out, "%s%zu", count == 0 ? "" : ", ",
-                        groat__judge_thread_of(j, t));
-        if (last > t)
-            groat__str_addf(out, "-%zu", groat__judge_thread_of(j, last));
-        count += last + 1 - t;
-        t = last;
-    }
-    return count;
 }
 
 /* Appends the most likely cause. */
@@ -88,7 +61,7 @@ static void add_phase(const groat__judge *j, size_t fiber, groat__str *out)
 
 static void add_wait(const groat__judge *j, size_t fiber, groat__str *out)
 {
-    size_t count = add_threads(j, fiber, out);
+    size_t count = groat__judge_add_threads(j, fiber, waits_like, out);
     const groat__meeting *meeting;
 
     switch (j->fibers[fiber].state) {
@@ -117,14 +90,6 @@ static void add_wait(const groat__judge *j, size_t fiber, groat__str *out)
     }
 }
 
-static bool is_told(const groat__judge *j, size_t fiber)
-{
-    for (size_t t = 0; t < fiber; t++)
-        if (waits_like(j, t, fiber))
-            return true;
-    return false;
-}
-
 void groat__judge_blame_deadlock(groat__judge *j)
 {
     groat__str text = {0};
@@ -132,7 +97,8 @@ void groat__judge_blame_deadlock(groat__judge *j)
     size_t places = 1; /* the finding's own */
 
     for (size_t t = 0; t < j->fiber_count; t++) {
-        if (j->fibers[t].state == GROAT__DONE || is_told(j, t))
+        if (j->fibers[t].state == GROAT__DONE ||
+            groat__judge_told_before(j, t, waits_like))
             continue;
         groat__str_add(&text, first == j->fiber_count ? "" : "; ");
         first = first == j->fiber_count ? t : first;

@@ -16,8 +16,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/clock.h"
-
 /* Present when the process runs under a sanitizer that must know of fibers. */
 extern void __sanitizer_start_switch_fiber(void **fake, const void *bottom,
                                            size_t bytes) __attribute__((weak));
@@ -124,6 +122,13 @@ static uint8_t *stack_of(const groat__judge *j, size_t fiber)
            GUARD_BYTES;
 }
 
+bool groat__judge_is_on_stack(const groat__judge *j, uintptr_t stack)
+{
+    uintptr_t start = (uintptr_t)stack_of(j, j->current) - GUARD_BYTES;
+
+    return stack - start <= j->launch->stack_bytes + GUARD_BYTES;
+}
+
 void groat__judge_start(groat__judge *j, size_t fiber)
 {
     groat__fiber *f = &j->fibers[fiber];
@@ -137,6 +142,7 @@ void groat__judge_start(groat__judge *j, size_t fiber)
     makecontext(&f->stand.context, (void (*)(void))fiber_main, 2,
                 (unsigned)(address >> 32), (unsigned)address);
     f->state = GROAT__READY;
+    f->site = 0;
     f->flight_count = 0;
     f->group = 0;
     f->uniforms = 0;
@@ -291,35 +297,4 @@ void *groat__judge_grow(groat__judge *j, void *items, size_t count, size_t *cap,
         groat__judge_starve(j);
     *cap = more;
     return grown;
-}
-
-/* ---- time -------------------------------------------------------------- */
-
-/* Whether a lower-numbered thread is at the same place. */
-static bool is_placed(const groat__judge *j, size_t fiber)
-{
-    for (size_t t = 0; t < fiber; t++)
-        if (j->fibers[t].site == j->fibers[fiber].site &&
-            j->fibers[t].state != GROAT__DONE)
-            return true;
-    return false;
-}
-
-void groat__judge_check_time(groat__judge *j)
-{
-    if (groat__judge_grid_failed(j->grid, j->number))
-        groat__judge_abandon(j);
-    if (j->end_ns == 0 || groat__now_ns() < j->end_ns)
-        return;
-    for (size_t t = 0; t < j->fiber_count; t++)
-        if (t != j->current && j->fibers[t].state != GROAT__DONE &&
-            j->fibers[t].site != 0 && !is_placed(j, t))
-            groat__judge_add_place(j, j->fibers[t].site, "thread %zu is",
-                                   groat__judge_thread_of(j, t));
-    j->late = true;
-    groat__judge_report(j,
-                        "runs, and the launch has not ended in %u s: a loop "
-                        "without end or one that waits for another thread's "
-                        "write, or a launch that is too large",
-                        j->launch->seconds);
 }

@@ -10,6 +10,9 @@
 bool groat__judge_make_fibers(groat__judge *j);
 void groat__judge_drop_fibers(groat__judge *j);
 void groat__judge_start(groat__judge *j, size_t fiber);
+/* Whether a stack pointer is in the current fiber's stack, or has just left it
+ * into the guard below. */
+bool groat__judge_is_on_stack(const groat__judge *j, uintptr_t stack);
 /* Runs a fiber until it stops. */
 void groat__judge_resume(groat__judge *j, size_t fiber);
 /* Stops the current fiber in a state; returns when it is resumed. */

@@ -8,7 +8,8 @@
  * before), memory.c, plain.c and atomic.c (accesses), wave.c, warp_mma.c and
  * uniform.c (wave-wide operations), mbarrier.c, tma.c, copies.c and wgmma.c
  * (NVIDIA's mbarriers, copy engine and wgmma), trace.c (trace of accesses),
- * unwritten.c (reads of unwritten bytes), deadlock.c.  cxx.c and cpu.c compile
+ * unwritten.c (reads of unwritten bytes), deadlock.c, late.c and
+ * threads.c (launches that do not end).  cxx.c and cpu.c compile
  * and load kernels.
  */
 #include "judge/judge.h"

@@ -17,7 +17,7 @@ typedef struct groat__judge_range {
 
 /* Places in the kernel's code that a finding names, as return addresses of the
  * hook calls there. */
-enum { GROAT__JUDGE_PLACES = 6, GROAT__JUDGE_PLACE_WORDS = 64 };
+enum { GROAT__JUDGE_PLACES = 32, GROAT__JUDGE_PLACE_WORDS = 128 };
 
 typedef struct groat__judge_places {
     size_t count;
@@ -77,5 +77,13 @@ typedef struct groat__judge_launch {
  * INVALID (a cluster shape that does not fit the grid or the arch). */
 groat_status groat__judge_run(const groat__judge_launch *launch,
                               groat_error *error);
+
+/* For the handler of a signal that interrupted the kernel's own code, at an
+ * instruction and with a stack pointer: reports that the current thread did
+ * what `why` says or, if that is NULL, that the launch exceeded its time, and
+ * leaves the fiber.  Returns if the code ran on no fiber or the time is not
+ * over. */
+void groat__judge_interrupt(struct groat_cpu_env *env, uintptr_t at,
+                            uintptr_t stack, const char *why);
 
 #endif

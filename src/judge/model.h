@@ -324,7 +324,7 @@ static inline groat__judge *groat__judge_of(struct groat_cpu_env *env)
 }
 
 /* Leaves the fiber if the launch exceeded its time or an earlier cluster has a
- * finding.  In fiber.c. */
+ * finding.  In late.c. */
 void groat__judge_check_time(groat__judge *j);
 
 static inline void groat__judge_follow(groat__judge *j, uint64_t step)

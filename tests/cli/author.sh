@@ -225,9 +225,33 @@ sed 's/    shared_fence();/    for (volatile u32 n = 0; n < 2; n = 0)\n        ;
 expect "one that touches no memory" 1 run ./wrong --target cpu:sm_90a \
     --timeout 1 --json
 line=$(grep -n 'volatile u32 n' wrong/wrong.h | cut -d: -f1)
-says "is ended, too" "for 3 more: a loop without end (here at wrong/wrong.h:$line)"
+says "is ended, too" "the launch has not ended in 1 s"
+says "with its line" "(here at wrong/wrong.h:$line"
+says "and all other threads" "; thread 1-"
 answers "with the line's text" '"text": "for (volatile u32 n'
 is_json "$out" || fail "with an answer in JSON" "$(cat "$out")"
+sed 's/    shared_fence();/    for (;;)\n        ;\n&/' whole.h >wrong/wrong.h
+for cxx in g++ clang++; do
+    command -v $cxx >/dev/null || continue
+    GROAT_CXX=$cxx
+    export GROAT_CXX
+    expect "an empty loop, $cxx" 1 run ./wrong --target cpu:sm_90a --timeout 1
+    says "is ended" "the launch has not ended in 1 s"
+    says "at a line of its file" "(here at wrong/wrong.h:"
+    run run ./wrong --target cpu:sm_90a --timeout 1 --sanitize
+    if [ "$code" -eq 3 ]; then
+        skip "the same under ASan: $(head -n 1 "$err")"
+    else
+        says "under ASan, too" "the launch has not ended in 1 s"
+    fi
+    unset GROAT_CXX
+done
+sed 's/    shared_fence();/    asm volatile("1: jmp 1b");\n&/' whole.h >wrong/wrong.h
+[ "$(uname -m)" = x86_64 ] || sed -i 's/jmp 1b/b 1b/' wrong/wrong.h
+line=$(grep -n 'asm volatile' wrong/wrong.h | cut -d: -f1)
+expect "one of assembly code" 1 run ./wrong --target cpu:sm_90a --timeout 1 --json
+says "is told with its line" "(here at wrong/wrong.h:$line"
+is_json "$out" || fail "and with an answer in JSON" "$(cat "$out")"
 for member in spec target key finding verified error; do
     grep -q "\"$member\"" "$out" || fail "which has $member"
 done
@@ -247,7 +271,12 @@ fi
 # A family may follow pointers of its own: --pointers judges these as well.
 sed 's/    shared_fence();/    *(volatile u32 *)64 = 1;\n&/' whole.h >wrong/wrong.h
 expect "a pointer to nowhere" 1 run ./wrong --target cpu:sm_90a
-says "is told" "the kernel uses an invalid pointer"
+says "is told" "uses an invalid pointer"
+sed 's/    shared_fence();/    dprintf(1, "%s", (const char *)64);\n&/' whole.h >wrong/wrong.h
+expect "one that is given to the C library" 1 run ./wrong --target cpu:sm_90a --json
+says "is told, too" "in code that it called: it uses an invalid pointer"
+is_json "$out" || fail "with an answer in JSON" "$(cat "$out")"
+sed 's/    shared_fence();/    *(volatile u32 *)64 = 1;\n&/' whole.h >wrong/wrong.h
 expect "a pointer that is judged" 1 run ./wrong --target cpu:sm_90a --pointers
 says "is told by its address" "writes 4 bytes at address 0x40, a null pointer"
 line=$(grep -n 'volatile u32 \*)64' wrong/wrong.h | cut -d: -f1)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * watch.c - a thread that waits while a kernel runs on the main thread, and
- * ends the tool with an answer where the kernel cannot be stopped: in a loop
- * that calls no hook of the judge, or after a fault such as SIGSEGV.
+ * interrupts it where it loops and calls no hook of the judge.  A fault such as
+ * SIGSEGV ends the launch, too.  Where the kernel cannot be interrupted, the
+ * tool ends with an answer.
  * Locking: none; the end of the launch or the signal handler posts the
  * semaphore, and after the handler the main thread touches nothing.
  */
@@ -18,38 +19,28 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 enum {
-    GRACE_SECONDS = 3, /* for the judge, which says more, to end the launch */
-    STACK_BYTES = 64 << 10,
-    ANSWER_NS = 200000000 /* for threads to say where they are */
+    GRACE_MS = 200, /* for hooks of the judge, which look at the time, too */
+    AGAIN_MS = 20,  /* until a thread is interrupted again */
+    TRIES = 150,
+    STACK_BYTES = 64 << 10
 };
 
 /* Global, as a signal handler has no user argument. */
 static groat__watch *_Atomic watched;
 
-static const int faults[] = {SIGFPE, SIGSEGV, SIGBUS, SIGILL};
+/* The first one interrupts, the others are faults. */
+static const int signals[GROAT__WATCH_SIGNALS] = {SIGURG, SIGFPE, SIGSEGV,
+                                                  SIGBUS, SIGILL};
 
 static const char *reason_of(int signal)
 {
-    return signal == SIGFPE ? "it divides by 0"
-           : signal == SIGILL
-               ? "the kernel reached code whose behavior is undefined"
-               : "the kernel uses an invalid pointer, or recurses without end";
-}
-
-/* Tells in which line of the kernel a thread of this process is; one is
- * enough, since others loop at the same place. */
-static void tell_place(groat__watch *watch, groat_error *error)
-{
-    unsigned count = atomic_load(&watch->threads);
-
-    for (unsigned i = 0; i < count && i < GROAT__WATCH_THREADS && !error->log;
-         i++)
-        groat_kernel_tell_line(watch->trial->kernel, "here",
-                               atomic_load(&watch->at[i]), error);
+    return signal == SIGFPE   ? "divides by 0"
+           : signal == SIGILL ? "reaches code whose behavior is undefined"
+                              : "uses an invalid pointer, or recurses without "
+                                "end";
 }
 
 static void end_process(groat__watch *watch)
@@ -63,16 +54,16 @@ static void end_process(groat__watch *watch)
 
     if (signal)
         (void)groat__cli_error(&error, GROAT_JUDGED,
-                               "%s was ended by signal %d (%s): %s",
+                               "%s was ended by signal %d (%s) in code that "
+                               "it called: it %s",
                                watch->trial->info.name, signal,
                                strsignal(signal), reason_of(signal));
     else
         (void)groat__cli_error(
             &error, GROAT_JUDGED,
-            "%s has not ended in %u s and touched no memory for %d more: a "
-            "loop without end",
-            watch->trial->info.name, cli->judge_seconds, GRACE_SECONDS);
-    tell_place(watch, &error);
+            "%s has not ended in %u s and could not be interrupted: a loop "
+            "without end in code that it called",
+            watch->trial->info.name, cli->judge_seconds);
     groat__places_tell(watch->trial, &error);
     code = groat__cli_fail(cli, &error);
     if (cli->values.json) {
@@ -89,113 +80,99 @@ static void end_process(groat__watch *watch)
     _exit(code);
 }
 
-/* The instruction that a signal interrupted; 0: not known. */
-static uintptr_t place_of(const ucontext_t *context)
+/* Interrupts each other thread of this process: kernels of several blocks run
+ * on several. */
+static void interrupt_threads(void)
 {
-#if defined(__x86_64__)
-    return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
-#elif defined(__aarch64__)
-    return (uintptr_t)context->uc_mcontext.pc;
-#else
-    (void)context;
-    return 0;
-#endif
-}
-
-static void note_place(groat__watch *watch, const void *context)
-{
-    unsigned i = atomic_fetch_add(&watch->threads, 1);
-
-    if (i < GROAT__WATCH_THREADS)
-        atomic_store(&watch->at[i], place_of(context));
-}
-
-static void on_question(int signal, siginfo_t *info, void *context)
-{
-    (void)signal;
-    (void)info;
-    note_place(atomic_load(&watched), context);
-}
-
-/* Asks each other thread of this process where it is: kernels with several
- * blocks run on several. */
-static void ask_threads(void)
-{
-    struct sigaction action = {.sa_sigaction = on_question,
-                               .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    const struct timespec moment = {0, ANSWER_NS};
     DIR *tasks = opendir("/proc/self/task");
     struct dirent *entry;
 
-    (void)sigemptyset(&action.sa_mask);
-    if (!tasks || sigaction(SIGURG, &action, NULL) != 0) {
-        if (tasks)
-            (void)closedir(tasks);
+    if (!tasks)
         return;
-    }
     while ((entry = readdir(tasks)) != NULL) {
         pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10);
 
         if (thread > 0 && thread != gettid())
-            (void)tgkill(getpid(), thread, SIGURG);
+            (void)tgkill(getpid(), thread, signals[0]);
     }
     (void)closedir(tasks);
-    (void)nanosleep(&moment, NULL);
+}
+
+/* Returns whether the launch is over, or a fault was caught, in time. */
+static bool wait_ms(groat__watch *watch, uint64_t ms)
+{
+    struct timespec end;
+    int rc;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_nsec += (long)(ms % 1000) * 1000000;
+    end.tv_sec += (time_t)(ms / 1000) + end.tv_nsec / 1000000000;
+    end.tv_nsec %= 1000000000;
+    do
+        rc = sem_clockwait(&watch->over, CLOCK_MONOTONIC, &end);
+    while (rc != 0 && errno == EINTR);
+    return rc == 0;
 }
 
 static void *run(void *user)
 {
     groat__watch *watch = user;
-    struct timespec end;
-    bool late = false;
+    bool over =
+        wait_ms(watch, 1000 * (uint64_t)watch->cli->judge_seconds + GRACE_MS);
 
-    (void)clock_gettime(CLOCK_MONOTONIC, &end);
-    end.tv_sec += (time_t)watch->cli->judge_seconds + GRACE_SECONDS;
-    while (sem_clockwait(&watch->over, CLOCK_MONOTONIC, &end) != 0 && !late)
-        late = errno == ETIMEDOUT;
-    if (late && watch->caught)
-        ask_threads();
-    if (late || atomic_load(&watch->signal))
+    for (int i = 0; i < TRIES && !over; i++) {
+        if (watch->count > 0)
+            interrupt_threads();
+        over = wait_ms(watch, AGAIN_MS);
+    }
+    if (!over || atomic_load(&watch->signal))
         end_process(watch);
     return NULL;
 }
 
-/* Lets the watch thread end the process, as it may call any function. */
-static void on_fault(int signal, siginfo_t *info, void *context)
+/* Ends the launch, or where that is not possible lets the watch thread end the
+ * process, as it may call any function. */
+static void on_signal(int signal, siginfo_t *info, void *context)
 {
     groat__watch *watch = atomic_load(&watched);
+    bool fault = signal != signals[0];
 
     (void)info;
-    note_place(watch, context);
+    groat_kernel_interrupt(watch->trial->kernel, context,
+                           fault ? reason_of(signal) : NULL);
+    if (!fault)
+        return;
     atomic_store(&watch->signal, signal);
     (void)sem_post(&watch->over);
     for (;;)
         (void)pause();
 }
 
-/* Installs handlers on their own stack: the kernel's may have overflowed. */
-static void catch_faults(groat__watch *watch)
+/* Installs handlers on their own stack: the kernel's may have overflowed.
+ * ASan's own report of a fault says more. */
+static void catch_signals(groat__watch *watch)
 {
-    struct sigaction action = {.sa_sigaction = on_fault,
-                               .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    struct sigaction action = {.sa_sigaction = on_signal,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK |
+                                           SA_NODEFER | SA_RESTART};
     stack_t stack = {.ss_size = STACK_BYTES};
 
     watch->stack = malloc(STACK_BYTES);
     stack.ss_sp = watch->stack;
     if (!watch->stack || sigaltstack(&stack, &watch->old_stack) != 0)
         return;
-    watch->caught = true;
     atomic_store(&watched, watch);
     (void)sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < GROAT__WATCH_FAULTS; i++)
-        (void)sigaction(faults[i], &action, &watch->old[i]);
+    watch->count = watch->cli->values.sanitize ? 1 : GROAT__WATCH_SIGNALS;
+    for (size_t i = 0; i < watch->count; i++)
+        (void)sigaction(signals[i], &action, &watch->old[i]);
 }
 
-static void release_faults(groat__watch *watch)
+static void release_signals(groat__watch *watch)
 {
-    for (size_t i = 0; watch->caught && i < GROAT__WATCH_FAULTS; i++)
-        (void)sigaction(faults[i], &watch->old[i], NULL);
-    if (watch->caught)
+    for (size_t i = 0; i < watch->count; i++)
+        (void)sigaction(signals[i], &watch->old[i], NULL);
+    if (watch->count > 0)
         (void)sigaltstack(&watch->old_stack, NULL);
     free(watch->stack);
 }
@@ -207,19 +184,19 @@ void groat__watch_start(groat__watch *watch, groat__cli *cli,
     watch->trial = trial;
     if (cli->judge_seconds == 0 || sem_init(&watch->over, 0, 0) != 0)
         return;
+    catch_signals(watch);
     watch->on = pthread_create(&watch->thread, NULL, run, watch) == 0;
-    /* ASan's own report of a fault says more. */
-    if (watch->on && !cli->values.sanitize)
-        catch_faults(watch);
+    if (!watch->on)
+        release_signals(watch);
 }
 
 void groat__watch_stop(groat__watch *watch)
 {
     if (!watch->on)
         return;
-    release_faults(watch);
     (void)sem_post(&watch->over);
     (void)pthread_join(watch->thread, NULL);
+    release_signals(watch);
     (void)sem_destroy(&watch->over);
     watch->on = false;
 }

@@ -13,7 +13,7 @@
 
 #include "cli/tool/cmd.h"
 
-enum { GROAT__WATCH_FAULTS = 4, GROAT__WATCH_THREADS = 64 };
+enum { GROAT__WATCH_SIGNALS = 5 };
 
 struct groat__trial;
 
@@ -24,20 +24,17 @@ typedef struct groat__watch {
     pthread_t thread;
     sem_t over;
     bool on;
-    _Atomic int signal; /* the fault's signal; 0: none */
-    /* Where the threads of this process are in their code. */
-    _Atomic uintptr_t at[GROAT__WATCH_THREADS];
-    _Atomic unsigned threads;
-    _Atomic bool caught; /* handlers are installed */
-    void *stack;         /* of the handler */
+    _Atomic int signal; /* of a fault outside of the kernel's code; 0: none */
+    size_t count;       /* of signals that are caught */
+    void *stack;        /* of the handlers */
     stack_t old_stack;
-    struct sigaction old[GROAT__WATCH_FAULTS];
+    struct sigaction old[GROAT__WATCH_SIGNALS];
 } groat__watch;
 
-/* From here on the tool ends with an answer and exit code 1 a few seconds after
- * cli->judge_seconds, or when this thread gets a signal such as SIGSEGV; the
- * judge itself ends launches whose threads call its hooks.  Does nothing if no
- * thread can be created. */
+/* From here on the launch ends with a finding after cli->judge_seconds, or when
+ * the kernel raises a signal such as SIGSEGV.  Where that is not possible, as
+ * the kernel is in another library's code, the tool ends with an answer and
+ * exit code 1.  Does nothing if no thread can be created. */
 void groat__watch_start(groat__watch *watch, groat__cli *cli,
                         struct groat__trial *trial);
 void groat__watch_stop(groat__watch *watch);

@@ -673,20 +673,50 @@ static void go_round(const void *args)
     }
 }
 
-/* One waiting thread per place is named for all that wait there. */
+/* Each thread is named with its place, or as one that is nowhere. */
 START_TEST(a_launch_without_end)
 {
     groat__judge_places places = {0};
-    groat__judge_launch trial = trial_on("sm_90a", go_round, ROUNDERS);
+    groat__judge_launch trial = trial_on("sm_90a", go_round, ROUNDERS + 2);
 
     trial.seconds = 1;
     trial.places = &places;
     ck_fails(groat__judge_run(&trial, &error), GROAT_JUDGED, &error,
-             "has not ended in 1 s");
+             "has not ended in 1 s: a loop without end or one that waits for "
+             "another thread's write, or a launch that is too large; thread 0 "
+             "ended; thread 48-49 did not begin");
     ck_assert_uint_eq(places.count, 3);
     ck_assert_str_eq(places.at[0].what, "here");
-    ck_assert_str_eq(places.at[1].what, "thread 1 is");
-    ck_assert_str_eq(places.at[2].what, "thread 2 is");
+    ck_assert_str_eq(places.at[1].what, "thread 1");
+    ck_assert_str_eq(places.at[2].what, "thread 2-46");
+}
+END_TEST
+
+/* As a signal's handler does: from another stack, too early, and at last. */
+static void interrupt_itself(const void *args)
+{
+    int here = 0;
+    uintptr_t at = (uintptr_t)&interrupt_itself;
+
+    (void)args;
+    if (thread() < 3)
+        return;
+    groat__judge_interrupt(env, at, (uintptr_t)env, "does nothing");
+    groat__judge_interrupt(env, at, (uintptr_t)&here, NULL);
+    groat__judge_interrupt(env, at, (uintptr_t)&here, "divides by 0");
+}
+
+START_TEST(an_interrupted_launch)
+{
+    groat__judge_places places = {0};
+    groat__judge_launch trial = trial_on("sm_90a", interrupt_itself, 8);
+
+    trial.seconds = 60;
+    trial.places = &places;
+    ck_fails(groat__judge_run(&trial, &error), GROAT_JUDGED, &error,
+             "thread 3 (wave 0 lane 3) divides by 0");
+    ck_assert_uint_eq(places.count, 1);
+    ck_assert(places.at[0].address == (uintptr_t)&interrupt_itself + 1);
 }
 END_TEST
 
@@ -736,6 +766,7 @@ int main(void)
     tcase_add_test(tests, kernels_of_another_judge);
     tcase_add_loop_test(tests, launches_keep_nothing, 0, 2);
     tcase_add_test(tests, a_launch_without_end);
+    tcase_add_test(tests, an_interrupted_launch);
     tcase_add_loop_test(tests, atomics_stay_in_buffers, 0, 5);
     tcase_add_test(tests, large_grids);
     suite_add_tcase(suite, tests);
