@@ -143,7 +143,7 @@ GROAT_API void groat_kernel_interrupt(const groat_kernel *kernel,
                                       const void *context, const char *why);
 
 /* How an instruction accesses shared memory; from ARRIVE on, how waves wait for
- * each other and for copies. */
+ * each other and for copies; from LOAD on, how one accesses device memory. */
 typedef enum groat_access {
     GROAT_ACCESS_READ = 0,
     GROAT_ACCESS_WRITE = 1,
@@ -153,28 +153,31 @@ typedef enum groat_access {
     GROAT_ACCESS_WAIT = 5,   /* begins to wait for a phase of an mbarrier or, *
                               * where there is none, at a barrier            */
     GROAT_ACCESS_RESUME = 6, /* goes on after that wait                      */
-    GROAT_ACCESS_LAND = 7    /* has waited for copies of its own             */
+    GROAT_ACCESS_LAND = 7,   /* has waited for copies of its own             */
+    GROAT_ACCESS_LOAD = 8,   /* from device memory to registers              */
+    GROAT_ACCESS_STORE = 9   /* from registers, atomic operations, too       */
 } groat_access;
 
-/* One instruction of one wave that accesses shared memory or waits, as the
+/* One instruction of one wave that accesses memory or waits, as the
  * judge of cpu targets executed it.  Arrays are borrowed for the call and have
  * `lanes` entries; those of inactive lanes are 0.  Of waits, bytes, passes and
- * arrays are 0. */
+ * arrays are 0; of LOAD and STORE, passes and shared. */
 struct groat_trace {
     size_t size;
     groat_access access;
-    unsigned block[3];      /* coordinates in the grid                        */
-    unsigned wave;          /* in the block                                   */
-    unsigned index;         /* of the wave's accesses, in order, from 0       */
-    unsigned lanes;         /* of a wave: 32 or 64                            */
-    unsigned bytes;         /* per lane                                       */
-    unsigned passes;        /* times that the banks are read or written       */
-    unsigned passes_min;    /* the same without bank conflicts                */
-    unsigned reuse;         /* most different dwords that one bank serves at  *
-                             * once; 1: no conflict                           */
-    uint64_t active;        /* bit per lane                                   */
+    unsigned block[3];   /* coordinates in the grid                        */
+    unsigned wave;       /* in the block                                   */
+    unsigned index;      /* of the wave's accesses to shared memory, from 0 */
+    unsigned lanes;      /* of a wave: 32 or 64                            */
+    unsigned bytes;      /* per lane                                       */
+    unsigned passes;     /* times that the banks are read or written       */
+    unsigned passes_min; /* the same without bank conflicts                */
+    unsigned reuse;      /* most different dwords that one bank serves at  *
+                          * once; 1: no conflict                           */
+    uint64_t active;     /* bit per lane                                   */
     const uint32_t *shared; /* byte address in the block's shared memory      */
-    const uint64_t *source; /* copies: device address; 0: zeros are written   */
+    const uint64_t *source; /* copies, LOAD, STORE: device address; of copies *
+                             * 0: zeros are written                           */
     unsigned banks;         /* of shared memory, 4 bytes wide                 */
     unsigned together;      /* neighbouring lanes that are served at once     */
     const uint64_t *asked;  /* copies: the address in the instruction, also   *
@@ -183,6 +186,8 @@ struct groat_trace {
                         * arrived on or waited for; ~0u: none                 */
     unsigned phase;    /* of the mbarrier, from 0; of LAND: copies of a lane  *
                         * that have landed                                    */
+    unsigned left_out; /* LOADs and STOREs behind this event that are not     *
+                        * told, as the wave has thousands between two waits   */
 };
 
 /* ---- devices ----------------------------------------------------------- */

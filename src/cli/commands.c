@@ -104,6 +104,9 @@
 #define ROW_OUTPUT                                                             \
     TEXT("output", "[NAME=]FILE", output,                                      \
          "write the first output buffer there, raw or as .npy")
+#define ROW_POINTERS                                                           \
+    FLAG("pointers", pointers,                                                 \
+         "cpu targets: judge accesses through pointers, too")
 #define ROW_TIMEOUT                                                            \
     COUNT("timeout", timeout_s, 1, 86400,                                      \
           "seconds that the judge, and a reference.c, may take (60)")
@@ -135,8 +138,7 @@ static const groat__option run_options[] = {
     ROW_REPEAT,
     FLAG("time", time, "time by device events even with one launch"),
     FLAG("sanitize", sanitize, "cpu targets: build kernels with ASan, UBSan"),
-    FLAG("pointers", pointers,
-         "cpu targets: judge accesses through pointers, too"),
+    ROW_POINTERS,
     TEXT("report", "banks", report,
          "cpu targets: count bank conflicts by kind of access"),
     ROW_CACHE_DIR,
@@ -178,6 +180,7 @@ static const groat__option draw_options[] = {
     ROWS_FED,
     ROW_BUFFER,
     ROW_EXPECT,
+    ROW_POINTERS,
     ROW_TIMEOUT,
     ROW_CACHE_DIR,
     ROW_SHARE_GROUP,
@@ -383,7 +386,9 @@ const groat__command groat__commands[] = {
      "draw what a kernel does with memory, and its bank conflicts",
      "Runs the kernel on a cpu target (cpu:gfx950 unless told otherwise) and\n"
      "draws block 0 as an SVG: which lane copies what from where to where in\n"
-     "shared memory, and how reads and writes meet on its banks.\n"
+     "shared memory, how reads and writes meet on its banks, and, step by "
+     "step,\n"
+     "all accesses and waits of its waves.\n"
      "Run-time arguments of the family follow as options, as with run.\n",
      groat__cmd_draw},
     {"judge", "FILE.cu", 1, 1, false, false, judge_options,

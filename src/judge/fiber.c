@@ -147,6 +147,7 @@ void groat__judge_start(groat__judge *j, size_t fiber)
     f->group = 0;
     f->uniforms = 0;
     f->accesses = 0;
+    f->left_out = 0;
     f->unfenced = false;
     f->turn = 0;
     f->mask = 0;

@@ -410,6 +410,7 @@ void groat__judge_global_load(struct groat_cpu_env *env,
     groat__judge_check_device(j, address, bytes, "reads");
     groat__judge_check_alignment(j, address, bytes, "reads");
     memcpy(to, (const void *)(uintptr_t)address, bytes);
+    groat__judge_note_device(j, GROAT_ACCESS_LOAD, address, bytes);
     count_one(j);
 }
 
@@ -423,6 +424,7 @@ void groat__judge_global_store(struct groat_cpu_env *env,
     groat__judge_check_alignment(j, address, bytes, "writes");
     groat__judge_unwritten_keep(j, address, bytes);
     memcpy((void *)(uintptr_t)address, from, bytes);
+    groat__judge_note_device(j, GROAT_ACCESS_STORE, address, bytes);
     count_one(j);
 }
 
@@ -493,6 +495,7 @@ void groat__judge_buffer_load(struct groat_cpu_env *env,
     memset(to, 0, bytes);
     if (v.inside != 0)
         memcpy(to, (const void *)(uintptr_t)v.source, v.inside);
+    groat__judge_note_device(j, GROAT_ACCESS_LOAD, v.source, v.inside);
     count_one(j);
 }
 

@@ -103,6 +103,7 @@ typedef struct groat__fiber {
     uint32_t group;    /* number of the group being filled */
     uint32_t uniforms; /* wave-uniform values since the last barrier */
     uint32_t accesses; /* traced since the wave last met */
+    uint32_t left_out; /* not traced, since then */
     bool unfenced;     /* has shared-memory stores that no fence covered */
     int32_t site;      /* call site of the last hook, see groat__judge_at() */
     /* Double-buffered: a lane may write the operands of its next operation

@@ -8,6 +8,7 @@
 
 #include "judge/fiber.h"
 #include "judge/memory.h"
+#include "judge/trace.h"
 #include "judge/unwritten.h"
 
 enum { NEAR = 64 << 10 }; /* bytes; how far a wrong index may miss */
@@ -108,6 +109,9 @@ void groat__judge_touch(struct groat_cpu_env *env, const void *address,
             groat__judge_check_alignment(j, at, (uint32_t)bytes, verb);
         if (kind != GROAT_CPU_READ)
             groat__judge_unwritten_keep(j, at, bytes);
+        groat__judge_note_device(
+            j, kind == GROAT_CPU_READ ? GROAT_ACCESS_LOAD : GROAT_ACCESS_STORE,
+            at, (uint32_t)bytes);
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace.c reports a kernel's accesses to shared memory and its waits: one event
+ * trace.c reports a kernel's accesses to memory and its waits: one event
  * for each instruction of a wave, gathered from its lanes, with the bank
  * conflicts that it would have.  Nothing is noted without a trace callback.
  *
@@ -21,26 +21,47 @@
 
 enum { BANK_BYTES = 4, TRANSPOSE_LANES = 16, DWORDS_MAX = 64 };
 
-/* Finds or adds the wave's instruction that this lane's access belongs to. */
-static groat__traced *item_of(groat__judge *j, const groat__traced *like,
-                              uint64_t bit)
+/* A wave's noted instructions from which on those on device memory are counted
+ * only: an item is more than a KiB. */
+enum { NOTED_MAX = 1 << 12 };
+
+/* Finds the wave's instruction that this lane's access belongs to. */
+static groat__traced *find_item(groat__judge *j, const groat__traced *like,
+                                uint64_t bit)
 {
     groat__wave_trace *trace = &j->traces[groat__judge_wave_of(j, j->current)];
     groat__fiber *f = groat__judge_fiber(j);
 
-    for (; f->accesses < trace->count; f->accesses++) {
-        groat__traced *item = &trace->items[f->accesses];
+    for (size_t i = f->accesses; i < trace->count; i++) {
+        groat__traced *item = &trace->items[i];
 
         if (item->access == like->access && item->bytes == like->bytes &&
             item->mbarrier == like->mbarrier && item->phase == like->phase &&
-            (item->active & bit) == 0)
-            return &trace->items[f->accesses++];
+            (item->active & bit) == 0) {
+            f->accesses = (uint32_t)i + 1;
+            return item;
+        }
     }
+    return NULL;
+}
+
+static groat__traced *add_item(groat__judge *j, const groat__traced *like)
+{
+    groat__wave_trace *trace = &j->traces[groat__judge_wave_of(j, j->current)];
+
     trace->items = groat__judge_grow(j, trace->items, trace->count, &trace->cap,
                                      sizeof(*trace->items));
-    f->accesses++;
-    trace->items[trace->count] = *like;
-    return &trace->items[trace->count++];
+    trace->items[trace->count++] = *like;
+    groat__judge_fiber(j)->accesses = (uint32_t)trace->count;
+    return &trace->items[trace->count - 1];
+}
+
+static groat__traced *item_of(groat__judge *j, const groat__traced *like,
+                              uint64_t bit)
+{
+    groat__traced *item = find_item(j, like, bit);
+
+    return item != NULL ? item : add_item(j, like);
 }
 
 void groat__judge_note(groat__judge *j, groat_access access, uint32_t shared,
@@ -59,6 +80,28 @@ void groat__judge_note(groat__judge *j, groat_access access, uint32_t shared,
     item->shared[lane] = shared;
     item->source[lane] = reads ? asked : 0;
     item->asked[lane] = asked;
+}
+
+void groat__judge_note_device(groat__judge *j, groat_access access,
+                              uint64_t address, uint32_t bytes)
+{
+    const groat__traced like = {
+        .access = access, .bytes = bytes, .mbarrier = GROAT__JUDGE_NO_MBARRIER};
+    size_t lane = groat__judge_lane(j);
+    groat__traced *item;
+
+    if (!groat__judge_tells(j) || bytes == 0)
+        return;
+    item = find_item(j, &like, (uint64_t)1 << lane);
+    if (item == NULL &&
+        j->traces[groat__judge_wave_of(j, j->current)].count >= NOTED_MAX) {
+        groat__judge_fiber(j)->left_out++;
+        return;
+    }
+    if (item == NULL)
+        item = add_item(j, &like);
+    item->active |= (uint64_t)1 << lane;
+    item->source[lane] = address;
 }
 
 void groat__judge_note_wait(groat__judge *j, groat_access access,
@@ -128,7 +171,8 @@ static void rate(const groat__traced *item, const groat__arch *arch,
 }
 
 /* Reports one instruction of a wave to the trace callback. */
-static void tell(groat__judge *j, size_t wave, const groat__traced *item)
+static void tell(groat__judge *j, size_t wave, const groat__traced *item,
+                 uint32_t left_out)
 {
     const groat__judge_launch *launch = j->launch;
     groat_trace event = {.size = sizeof(event),
@@ -143,11 +187,12 @@ static void tell(groat__judge *j, size_t wave, const groat__traced *item)
                          .source = item->source,
                          .asked = item->asked,
                          .mbarrier = item->mbarrier,
-                         .phase = item->phase};
+                         .phase = item->phase,
+                         .left_out = left_out};
 
     memcpy(event.block, j->blocks[wave / j->block_waves].at,
            sizeof(event.block));
-    if (item->bytes != 0) {
+    if (item->bytes != 0 && item->access <= GROAT_ACCESS_TRANSPOSE) {
         rate(item, launch->arch, &event);
         j->traces[wave].told++;
     }
@@ -157,14 +202,20 @@ static void tell(groat__judge *j, size_t wave, const groat__traced *item)
 void groat__judge_tell(groat__judge *j, size_t wave)
 {
     groat__wave_trace *trace = &j->traces[wave];
+    uint32_t left_out = 0;
     size_t first;
     size_t end = groat__judge_lanes(j, wave, 1, &first);
 
+    for (size_t t = first; t < end; t++) {
+        groat__fiber *f = &j->fibers[t];
+
+        left_out = f->left_out > left_out ? f->left_out : left_out;
+        f->left_out = 0;
+        f->accesses = 0;
+    }
     for (size_t i = 0; i < trace->count && !j->failed; i++)
-        tell(j, wave, &trace->items[i]);
+        tell(j, wave, &trace->items[i], i + 1 == trace->count ? left_out : 0);
     trace->count = 0;
-    for (size_t t = first; t < end; t++)
-        j->fibers[t].accesses = 0;
 }
 
 /* Goes after the lane's earlier accesses and before its later ones. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace.h - the trace of shared-memory accesses and waits.
+ * trace.h - the trace of accesses and waits.
  */
 #ifndef GROAT_JUDGE_TRACE_H
 #define GROAT_JUDGE_TRACE_H
@@ -13,6 +13,9 @@
  * `reads` is false where that is out of range and zeros are copied. */
 void groat__judge_note(groat__judge *j, groat_access access, uint32_t shared,
                        uint32_t bytes, uint64_t asked, bool reads);
+/* Notes one lane's access to device memory, a LOAD or a STORE. */
+void groat__judge_note_device(groat__judge *j, groat_access access,
+                              uint64_t address, uint32_t bytes);
 /* Notes that a lane arrives or waits; see groat_access. */
 void groat__judge_note_wait(groat__judge *j, groat_access access,
                             unsigned mbarrier, unsigned phase);

@@ -38,7 +38,6 @@ refused "another GPU" 2 "this is cuda:sm_90a" $loader -o "$svg" \
 refused "no folder" 1 "$work/none/p.svg" $loader -o "$work/none/p.svg"
 refused "a folder" 1 "$work" $loader -o "$work"
 refused "another kind of picture" 2 "'.pdf'" $loader -o "$work/x.pdf"
-refused "no shared memory" 2 "touches no shared memory" plain_read -o "$svg"
 
 # ---- the picture of README.md is up to date
 
@@ -58,7 +57,7 @@ sed "s/$loader/mine/g" "$tree/kernels-src/$loader/$loader.h" \
 refused "a family without driver" 2 "no run.def" mine -o "$svg" \
     --family-path "$work/own"
 echo old >"$svg"
-expect "a refusal keeps what was there" 2 draw plain_read -o "$svg"
+expect "a refusal keeps what was there" 2 draw $loader:dtype=f7 -o "$svg"
 [ "$(cat "$svg")" = old ] && pass "it is there" || fail "it is there"
 
 # ---- good input
@@ -119,49 +118,85 @@ for word in ("src=", "href=", "http:", "https:", "@import", "fetch("):
         bad.append("it needs %s" % text[at:at + 40])
 if text.count("</script>") != 1 or text.count("<svg") != 1:
     bad.append("one script and one picture")
-READ, WRITE, COPY, _, _, WAIT, RESUME, LAND = range(8)
+READ, WRITE, COPY, _, _, WAIT, RESUME, LAND, LOAD, STORE = range(10)
 kinds = {step[0] for step in run["steps"]}
 for kind in map(int, sys.argv[2].split(",")):
     if kind not in kinds:
         bad.append("no step of kind %d" % kind)
 copied = set()
-for access, wave, mbarrier, phase, width, times, spans, buffer, at in run["steps"]:
+touched = {}
+for step in run["steps"]:
+    access, wave, mbarrier, phase, width, times, spans, buffer, at, *places = step
     if not 0 <= wave < run["waves"] or any(x > run["shared"] for x in spans):
         bad.append("a step outside")
-    if spans != sorted(spans) or len(spans) % 2 or (times > 0) != (spans != []):
-        bad.append("spans %s of %d instructions" % (spans, times))
+    device = access in (LOAD, STORE)
+    if spans != sorted(spans) or len(spans) % 2:
+        bad.append("spans %s" % spans)
+    if (times > 0) != (spans != [] or device) or device != (places != []):
+        bad.append("%d instructions of kind %d" % (times, access))
+    for where, *bytes_of in places[0] if device else []:
+        touched[access, where] = touched.get((access, where), set())
+        for i in range(0, len(bytes_of), 2):
+            touched[access, where].update(range(bytes_of[i], bytes_of[i + 1]))
     if access == COPY:
         if not run["buffers"][buffer] or at < 0:
             bad.append("a copy from nowhere")
         for i in range(0, len(spans), 2):
             copied.update(range(spans[i], spans[i + 1]))
+for access, where in sorted(touched):
+    told = "%s %s %d" % ("load" if access == LOAD else "store",
+                         run["buffers"][where], len(touched[access, where]))
+    if len(sys.argv) > 4 and told not in sys.argv[4].split(","):
+        bad.append(told)
+if len(sys.argv) > 4 and len(touched) != len(sys.argv[4].split(",")):
+    bad.append("%d kinds of places" % len(touched))
 if len(copied) != int(sys.argv[3]):
     bad.append("%d bytes are copied" % len(copied))
 print("\n".join(sorted(set(bad))))
 sys.exit(1 if bad else 0)
 END
 
-# has_page NAME KINDS BYTES SPEC OPTION...: checks for steps of these kinds, and
-# copies of so many bytes of shared memory.
+# has_page NAME KINDS BYTES PLACES SPEC OPTION...: checks for steps of these
+# kinds, copies of so many bytes of shared memory, and how many bytes of which
+# buffers are loaded and stored.
 has_page() {
-    of=$1 kinds=$2 bytes=$3
-    shift 3
+    of=$1 kinds=$2 bytes=$3 places=$4
+    shift 4
     expect "$of: a page" 0 draw "$@" -o "$work/page.html"
-    said=$(python3 "$work/page.py" "$work/page.html" "$kinds" "$bytes" 2>&1) &&
+    said=$(python3 "$work/page.py" "$work/page.html" "$kinds" "$bytes" \
+        ${places:+"$places"} 2>&1) &&
         pass "$of: its steps" || fail "$of: its steps" "$said"
 }
-has_page "a tile" 0,1,2,5,6,7 8192 $loader
-has_page "a ring" 1,2,4,5,6 98304 kv_producer_pipeline --target cpu:sm_90a
+(cd "$work" && "$groat" new gemv >/dev/null --from gemv)
+has_page "no shared memory" 8,9 0 "load a 32768,load x 16384,store y 16" \
+    "$work/gemv" --target cpu:sm_90a
+sed 's/    global_store4(\(.*\), float_bits(\(.*\)));/    *reinterpret_cast<float *>(\1) = \2;/' \
+    "$work/gemv/gemv.h" >"$work/own.h"
+mv "$work/own.h" "$work/gemv/gemv.h"
+has_page "pointers of its own" 8,9 0 "load a 32768,load x 16384,store y 16" \
+    "$work/gemv" --target cpu:sm_90a --pointers
+if command -v chromium >/dev/null; then
+    chromium --headless --no-sandbox --disable-gpu --dump-dom \
+        --user-data-dir="$work/browser" "file://$work/page.html#step=1" \
+        >"$work/dom" 2>/dev/null </dev/null || :
+    for words in "Wave 0 loads bytes 0 to 8191 of a, 0 to 16383 of x" \
+        '<div id="shared" hidden'; do
+        grep -F -q "$words" "$work/dom" && pass "in a browser: $words" ||
+            fail "in a browser: $words"
+    done
+fi
+has_page "a tile" 0,1,2,5,6,7,9 8192 "" $loader
+has_page "a ring" 1,2,4,5,6 98304 "" kv_producer_pipeline --target cpu:sm_90a
 browser=$(command -v chromium || command -v chromium-browser || :)
 if [ -n "$browser" ]; then
-    for step in 0 60 9999; do
+    for step in 0 64 9999; do
         "$browser" --headless --no-sandbox --disable-gpu --dump-dom \
             --user-data-dir="$work/browser" "file://$work/page.html#step=$step" \
             >"$work/dom-$step" 2>/dev/null </dev/null || :
     done
     for words in "0:Nothing has happened yet." "0:step 0 of" \
-        "60:Wave 4 copies 2048 bytes" "60:counted by mbarrier 98320, phase 0" \
-        "60:<td>waits for mbarrier 98304, phase 0</td>" "9999:reads"; do
+        "64:Wave 4 copies 2048 bytes" "64:counted by mbarrier 98320, phase 0" \
+        "64:<td>waits for mbarrier 98304, phase 0</td>" "9999:<td>arrives on mbarrier 98344"; do
         grep -F -q "${words#*:}" "$work/dom-${words%%:*}" &&
             pass "in a browser, ${words%%:*}: ${words#*:}" ||
             fail "in a browser, ${words%%:*}: ${words#*:}"
@@ -177,15 +212,15 @@ if [ -n "$browser" ]; then
             >"$work/colours" 2>&1
         sed -n "s/^$3 //p" "$work/colours" | grep . || echo 0
     }
-    # At step 0 nothing is in flight but in the legend; at step 60 much is.
+    # At step 0 nothing is in flight but in the legend; at step 64 much is.
     before=$(pixels 0 1 f2bd55)
-    after=$(pixels 60 1 f2bd55)
+    after=$(pixels 64 1 f2bd55)
     [ "$before" -lt 1000 ] && [ "$after" -gt 20000 ] &&
         pass "a picture of the page" ||
         fail "a picture of the page" "$before and $after pixels are in flight"
-    after=$(pixels 60 0 b8862b)
-    [ "$after" -gt 20000 ] && [ "$(pixels 60 0 16181c)" -gt 100000 ] &&
-        [ "$(pixels 60 0 ffffff)" -lt 1000 ] && pass "a picture in the dark" ||
+    after=$(pixels 64 0 b8862b)
+    [ "$after" -gt 20000 ] && [ "$(pixels 64 0 16181c)" -gt 100000 ] &&
+        [ "$(pixels 64 0 ffffff)" -lt 1000 ] && pass "a picture in the dark" ||
         fail "a picture in the dark" "$after pixels are in flight"
 else
     skip "a page in a browser: there is no chromium"

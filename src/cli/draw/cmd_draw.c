@@ -62,8 +62,7 @@ static groat__subject subject_of(const groat__trial *trial)
                                value_of(trial->spec, "elem_bytes"));
     subject.buffer_count = plan->buffer_count;
     for (size_t i = 0; i < plan->buffer_count; i++) {
-        if (!groat_buffer_is_input(&plan->buffers[i]))
-            continue;
+        subject.buffers[i].input = groat_buffer_is_input(&plan->buffers[i]);
         subject.buffers[i].name = plan->buffers[i].name;
         subject.buffers[i].address = trial->address[i];
         subject.buffers[i].bytes = plan->buffers[i].bytes;
@@ -242,6 +241,7 @@ static int draw(groat__cli *cli, const groat__trial *trial,
     groat_error error = GROAT_ERROR_INIT;
     char note[160] = "";
     groat__subject subject = subject_of(trial);
+    unsigned waves = (subject.threads + record->lanes - 1) / record->lanes;
     groat__str svg = {0};
     groat__drawn drawn;
     int code = GROAT__EXIT_DONE;
@@ -260,6 +260,7 @@ static int draw(groat__cli *cli, const groat__trial *trial,
                        " bytes of output.",
                        trial->sum.mismatches, trial->sum.bytes);
     subject.note = note;
+    record->waves = waves < GROAT__DRAW_WAVES ? waves : GROAT__DRAW_WAVES;
     if (record->failed || !groat__draw(record, &subject, &svg, &drawn))
         code = groat__cli_refuse(cli, GROAT_NO_MEMORY,
                                  "no memory for the picture");
@@ -302,10 +303,13 @@ int groat__cmd_draw(groat__cli *cli)
     if (!code)
         code = run(cli, &trial, &output);
     if (!code && !record.moment_count && !record.failed)
-        code = groat__cli_refuse(cli, GROAT_INVALID,
-                                 "block 0 of %s touches no shared memory and "
-                                 "waits for nothing: there is nothing to draw",
-                                 groat_spec_text(trial.spec));
+        code =
+            groat__cli_refuse(cli, GROAT_INVALID,
+                              "block 0 of %s touches no memory through groat's "
+                              "functions and waits for nothing, so there is "
+                              "nothing to draw; --pointers sees pointers of "
+                              "its own",
+                              groat_spec_text(trial.spec));
     if (!code)
         code = draw(cli, &trial, &record, &output);
     groat__output_drop(&output);

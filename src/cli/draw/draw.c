@@ -35,9 +35,9 @@ static void draw_facts(groat__sheet *sheet, const groat__record *record,
         groat__sheet_note(sheet, "%s", subject->note);
     if (record->left_out)
         groat__sheet_note(sheet,
-                          "The first %zu instructions are drawn; %" PRIu64
-                          " more are not.",
-                          record->count, record->left_out);
+                          "%" PRIu64 " instructions or waits are not drawn: "
+                          "there are too many.",
+                          record->left_out);
 }
 
 /* ---- the bank sums ----------------------------------------------------- */

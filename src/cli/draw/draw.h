@@ -24,7 +24,7 @@ enum {
     GROAT__DRAW_BYTES = 32 << 10, /* drawn of shared memory, and of inputs */
     GROAT__DRAW_FIGURES = 12,     /* figures of single accesses, in all */
     GROAT__DRAW_KIND_FIGURES = 4, /* figures of one kind */
-    GROAT__DRAW_STEPS = 32768,    /* most instructions recorded */
+    GROAT__DRAW_STEPS = 32768,    /* most instructions or waits recorded */
     GROAT__DRAW_COPIES = 1 << 20, /* most lanes of copies recorded */
     GROAT__DRAW_GROUPS = 16       /* most groups of four banks */
 };
@@ -44,23 +44,31 @@ typedef struct groat__step {
     uint64_t asked[GROAT__DRAW_LANES];
 } groat__step;
 
+/* One LOAD or STORE of one wave of block 0. */
+typedef struct groat__touch {
+    unsigned bytes; /* per lane */
+    uint64_t active;
+    uint64_t at[GROAT__DRAW_LANES]; /* device addresses */
+} groat__touch;
+
 /* Consecutive events of one wave with the same access: instructions, or the
  * lanes that reach one wait. */
 typedef struct groat__moment {
     groat_access access;
     unsigned wave;
     unsigned mbarrier, phase; /* as in groat_trace */
-    size_t step; /* its first step; they end at the next moment's */
+    size_t step, touch; /* the first ones; they end at the next moment's */
 } groat__moment;
 
 /* Start from {0}; free with groat__record_free. */
 typedef struct groat__record {
     groat__moment *moments; /* in the order of the steps */
     size_t moment_count, moment_cap;
-    size_t moment_end;  /* end of the last moment's steps */
     groat__step *steps; /* in a possible order of execution */
     size_t count, cap;
-    uint64_t left_out; /* instructions after the last recorded one */
+    groat__touch *touches; /* likewise */
+    size_t touch_count, touch_cap;
+    uint64_t left_out; /* instructions and waits that are not recorded */
     bool failed;       /* out of memory */
     unsigned waves;    /* the highest wave seen, plus 1 */
     unsigned lanes, banks;
@@ -85,7 +93,8 @@ typedef struct groat__subject {
     uint64_t pitch; /* bytes from row to row of the inputs; 0: unknown */
     size_t buffer_count;
     struct {
-        const char *name; /* NULL: no input */
+        const char *name;
+        bool input;
         uint64_t address;
         size_t bytes;
     } buffers[GROAT_PLAN_BUFFERS];

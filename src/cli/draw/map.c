@@ -125,7 +125,7 @@ static bool make_cells(groat__map *map, groat__record *record, size_t bytes)
 static size_t buffer_at(const groat__subject *subject, uint64_t address)
 {
     for (size_t i = 0; i < subject->buffer_count; i++)
-        if (subject->buffers[i].name &&
+        if (subject->buffers[i].input &&
             address >= subject->buffers[i].address &&
             address - subject->buffers[i].address < subject->buffers[i].bytes)
             return i;
@@ -216,7 +216,7 @@ static bool make_vectors(groat__map *map, const groat__record *record,
     size_t cap = count_copies(record);
 
     while (before[0] < subject->buffer_count &&
-           !subject->buffers[before[0]].name)
+           !subject->buffers[before[0]].input)
         before[0]++;
     for (size_t w = 1; w < GROAT__DRAW_WAVES; w++)
         before[w] = before[0];

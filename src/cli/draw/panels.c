@@ -377,7 +377,7 @@ static size_t origin_of(const grid *g, const groat__cell *cell, int64_t *at)
         uint64_t offset = cell->source - g->subject->buffers[i].address;
 
         *at = (int64_t)offset;
-        if (g->subject->buffers[i].name &&
+        if (g->subject->buffers[i].input &&
             offset < g->subject->buffers[i].bytes)
             return i;
     }

@@ -53,6 +53,23 @@ static bool is_access(groat_access access)
     return (unsigned)access < GROAT__ACCESSES;
 }
 
+static bool is_device(groat_access access)
+{
+    return access == GROAT_ACCESS_LOAD || access == GROAT_ACCESS_STORE;
+}
+
+/* Returns room for a LOAD's or STORE's addresses. */
+static groat__touch *next_touch(groat__record *record)
+{
+    groat__touch *touches = grow(record, record->touches, record->touch_count,
+                                 &record->touch_cap, sizeof(*touches));
+
+    if (!touches)
+        return NULL;
+    record->touches = touches;
+    return &touches[record->touch_count++];
+}
+
 static bool goes_on(const groat__record *record, const groat_trace *event)
 {
     const groat__moment *last = record->moment_count
@@ -75,38 +92,16 @@ static void add_moment(groat__record *record, const groat_trace *event)
         return;
     record->moments = moments;
     moments[record->moment_count++] =
-        (groat__moment){event->access, event->wave, event->mbarrier,
-                        event->phase, record->count};
+        (groat__moment){event->access, event->wave,   event->mbarrier,
+                        event->phase,  record->count, record->touch_count};
 }
 
-void groat__record_add(groat__record *record, const groat_trace *event)
+static void add_step(groat__record *record, const groat_trace *event)
 {
-    bool kept = record->count < GROAT__DRAW_STEPS &&
-                record->moment_count < GROAT__DRAW_STEPS;
-    groat__step *step;
+    groat__step *step = next_step(record);
 
-    if (event->block[0] || event->block[1] || event->block[2])
-        return;
-    if (event->wave >= GROAT__DRAW_WAVES || event->lanes > GROAT__DRAW_LANES)
-        return;
-    if (event->wave >= record->waves)
-        record->waves = event->wave + 1;
-    record->lanes = event->lanes;
-    record->banks = event->banks;
-    if (kept)
-        add_moment(record, event);
-    if (!is_access(event->access))
-        return;
-    groat__banks_add(&record->sums, event);
-    if (record->count == GROAT__DRAW_STEPS) {
-        record->left_out++;
-        return;
-    }
-    step = next_step(record);
     if (!step)
         return;
-    if (kept)
-        record->moment_end = record->count;
     step->access = event->access;
     step->wave = event->wave;
     step->nth = record->nth[event->wave][event->access]++;
@@ -128,9 +123,50 @@ void groat__record_add(groat__record *record, const groat_trace *event)
     }
 }
 
+static void add_touch(groat__record *record, const groat_trace *event)
+{
+    groat__touch *touch = next_touch(record);
+
+    if (!touch)
+        return;
+    touch->bytes = event->bytes;
+    touch->active = event->active;
+    memcpy(touch->at, event->source, event->lanes * sizeof(touch->at[0]));
+}
+
+static bool is_full(const groat__record *record)
+{
+    return record->count == GROAT__DRAW_STEPS ||
+           record->touch_count == GROAT__DRAW_STEPS ||
+           record->moment_count == GROAT__DRAW_STEPS;
+}
+
+void groat__record_add(groat__record *record, const groat_trace *event)
+{
+    if (event->block[0] || event->block[1] || event->block[2])
+        return;
+    if (event->wave >= GROAT__DRAW_WAVES || event->lanes > GROAT__DRAW_LANES)
+        return;
+    if (event->wave >= record->waves)
+        record->waves = event->wave + 1;
+    record->lanes = event->lanes;
+    record->banks = event->banks;
+    if (is_access(event->access))
+        groat__banks_add(&record->sums, event);
+    record->left_out += event->left_out + is_full(record);
+    if (is_full(record))
+        return;
+    add_moment(record, event);
+    if (is_access(event->access))
+        add_step(record, event);
+    else if (is_device(event->access))
+        add_touch(record, event);
+}
+
 void groat__record_free(groat__record *record)
 {
     free(record->steps);
+    free(record->touches);
     free(record->moments);
     *record = (groat__record){0};
 }

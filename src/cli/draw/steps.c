@@ -13,51 +13,124 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes [from, to) of shared memory. */
+/* Bytes [from, to) of shared memory or, with its number, of a buffer. */
 typedef struct span {
-    uint32_t from, to;
+    size_t buffer;
+    uint64_t from, to;
 } span;
+
+typedef struct spans {
+    span *at;
+    size_t count;
+} spans;
 
 static int compare_spans(const void *a, const void *b)
 {
     const span *x = a;
     const span *y = b;
 
+    if (x->buffer != y->buffer)
+        return (x->buffer > y->buffer) - (x->buffer < y->buffer);
     return (x->from > y->from) - (x->from < y->from);
 }
 
-/* Appends ,[from,to,...] of instructions [first, end), with adjacent spans
- * merged.  False: out of memory. */
+/* Makes room for the lanes of some instructions.  False: out of memory. */
+static bool make_spans(spans *s, size_t instructions)
+{
+    s->count = 0;
+    s->at = malloc((instructions * GROAT__DRAW_LANES + 1) * sizeof(*s->at));
+    return s->at != NULL;
+}
+
+/* Merges adjacent spans. */
+static void merge_spans(spans *s)
+{
+    size_t merged = 0;
+
+    qsort(s->at, s->count, sizeof(*s->at), compare_spans);
+    for (size_t i = 0; i < s->count; i++) {
+        span *last = merged ? &s->at[merged - 1] : NULL;
+
+        if (!last || last->buffer != s->at[i].buffer ||
+            last->to < s->at[i].from)
+            s->at[merged++] = s->at[i];
+        else if (last->to < s->at[i].to)
+            last->to = s->at[i].to;
+    }
+    s->count = merged;
+}
+
+/* Appends ,[from,to,...] of instructions [first, end).  False: out of memory.
+ */
 static bool add_spans(groat__str *out, const groat__record *record,
                       size_t first, size_t end)
 {
-    span *spans =
-        malloc(((end - first) * GROAT__DRAW_LANES + 1) * sizeof(*spans));
-    size_t count = 0;
-    const char *comma = "";
+    spans all;
 
-    if (!spans)
+    if (!make_spans(&all, end - first))
         return false;
     for (size_t i = first; i < end; i++)
         for (unsigned l = 0; l < record->lanes; l++)
             if (groat__step_has(&record->steps[i], l))
-                spans[count++] =
-                    (span){record->steps[i].shared[l],
+                all.at[all.count++] =
+                    (span){0, record->steps[i].shared[l],
                            record->steps[i].shared[l] + record->steps[i].bytes};
-    qsort(spans, count, sizeof(*spans), compare_spans);
+    merge_spans(&all);
     groat__str_add(out, ",[");
-    for (size_t i = 0; i < count;) {
-        span all = spans[i++];
-
-        while (i < count && spans[i].from <= all.to) {
-            all.to = spans[i].to > all.to ? spans[i].to : all.to;
-            i++;
-        }
-        groat__str_addf(out, "%s%" PRIu32 ",%" PRIu32, comma, all.from, all.to);
-        comma = ",";
-    }
+    for (size_t i = 0; i < all.count; i++)
+        groat__str_addf(out, "%s%" PRIu64 ",%" PRIu64, i ? "," : "",
+                        all.at[i].from, all.at[i].to);
     groat__str_add(out, "]");
-    free(spans);
+    free(all.at);
+    return true;
+}
+
+/* Finds the buffer of a device address; buffer_count: it is in none. */
+static size_t buffer_of(const groat__subject *subject, uint64_t address)
+{
+    size_t i = 0;
+
+    while (i < subject->buffer_count &&
+           address - subject->buffers[i].address >= subject->buffers[i].bytes)
+        i++;
+    return i;
+}
+
+/* Appends ,[[buffer,from,to,...],...] of LOADs or STOREs [first, end); the
+ * bytes of no buffer are addresses.  False: out of memory. */
+static bool add_touches(groat__str *out, const groat__record *record,
+                        const groat__subject *subject, size_t first, size_t end)
+{
+    spans all;
+
+    if (!make_spans(&all, end - first))
+        return false;
+    for (size_t i = first; i < end; i++) {
+        const groat__touch *touch = &record->touches[i];
+
+        for (unsigned l = 0; l < record->lanes; l++) {
+            size_t buffer = buffer_of(subject, touch->at[l]);
+            uint64_t from = touch->at[l];
+
+            if ((touch->active >> l & 1) == 0)
+                continue;
+            if (buffer < subject->buffer_count)
+                from -= subject->buffers[buffer].address;
+            all.at[all.count++] = (span){buffer, from, from + touch->bytes};
+        }
+    }
+    merge_spans(&all);
+    groat__str_add(out, ",[");
+    for (size_t i = 0; i < all.count; i++) {
+        bool same = i > 0 && all.at[i].buffer == all.at[i - 1].buffer;
+
+        if (!same)
+            groat__str_addf(out, "%s[%zu", i ? "]," : "", all.at[i].buffer);
+        groat__str_addf(out, ",%" PRIu64 ",%" PRIu64, all.at[i].from,
+                        all.at[i].to);
+    }
+    groat__str_add(out, all.count ? "]]" : "]");
+    free(all.at);
     return true;
 }
 
@@ -68,31 +141,35 @@ static void add_source(groat__str *out, const groat__record *record,
 {
     const groat__step *step = &record->steps[moment->step];
     uint64_t address = 0;
+    size_t buffer;
 
     for (unsigned l = 0; l < record->lanes && !address; l++)
         address = groat__step_has(step, l) ? step->asked[l] : 0;
-    for (size_t i = 0; i < subject->buffer_count; i++)
-        if (subject->buffers[i].name &&
-            address - subject->buffers[i].address < subject->buffers[i].bytes) {
-            groat__str_addf(out, ",%zu,%" PRIu64, i,
-                            address - subject->buffers[i].address);
-            return;
-        }
-    groat__str_add(out, ",-1,0");
+    buffer = buffer_of(subject, address);
+    if (buffer < subject->buffer_count && subject->buffers[buffer].input)
+        groat__str_addf(out, ",%zu,%" PRIu64, buffer,
+                        address - subject->buffers[buffer].address);
+    else
+        groat__str_add(out, ",-1,0");
 }
 
 static bool add_moment(groat__str *out, const groat__record *record,
                        const groat__subject *subject, size_t index)
 {
     const groat__moment *moment = &record->moments[index];
-    size_t end =
-        index + 1 < record->moment_count ? moment[1].step : record->moment_end;
+    bool last = index + 1 == record->moment_count;
+    size_t end = last ? record->count : moment[1].step;
+    size_t touch_end = last ? record->touch_count : moment[1].touch;
     bool accesses = end > moment->step;
+    bool touches = touch_end > moment->touch;
 
-    groat__str_addf(
-        out, "%s\n[%d,%u,%d,%u,%u,%zu", index ? "," : "", (int)moment->access,
-        moment->wave, (int)moment->mbarrier, moment->phase,
-        accesses ? record->steps[moment->step].bytes : 0, end - moment->step);
+    groat__str_addf(out, "%s\n[%d,%u,%d,%u,%u,%zu", index ? "," : "",
+                    (int)moment->access, moment->wave, (int)moment->mbarrier,
+                    moment->phase,
+                    accesses  ? record->steps[moment->step].bytes
+                    : touches ? record->touches[moment->touch].bytes
+                              : 0,
+                    end - moment->step + touch_end - moment->touch);
     if (!add_spans(out, record, moment->step, end))
         return false;
     if (moment->access == GROAT_ACCESS_COPY && accesses)
@@ -100,6 +177,8 @@ static bool add_moment(groat__str *out, const groat__record *record,
     else
         groat__str_addf(out, ",-1,%d",
                         accesses && record->steps[moment->step].fill);
+    if (touches && !add_touches(out, record, subject, moment->touch, touch_end))
+        return false;
     groat__str_add(out, "]");
     return true;
 }
@@ -114,8 +193,7 @@ static bool add_data(groat__str *out, const groat__record *record,
         subject->shared_bytes, record->waves, record->left_out);
     for (size_t i = 0; i < subject->buffer_count; i++)
         groat__str_addf(out, "%s\"%s\"", i ? "," : "",
-                        subject->buffers[i].name ? subject->buffers[i].name
-                                                 : "");
+                        subject->buffers[i].name);
     groat__str_add(out, "],\"steps\":[");
     for (size_t i = 0; i < record->moment_count && whole; i++)
         whole = add_moment(out, record, subject, i);

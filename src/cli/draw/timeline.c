@@ -13,20 +13,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 58, STRIPS = 8, MBARRIERS = 64 };
+enum { COLUMNS = 58, STRIPS = 16, MBARRIERS = 64 };
 
 #define NAME_WIDTH  50.0
 #define STEP        9.0
 #define ROW         9.0
 #define STRIP_GAP   8.0
 #define LABEL_BASE  6.8
-#define SAMPLE_STEP 69.0
+#define SAMPLE_STEP 111.0
 
 static const char letters[] = {
     [GROAT_ACCESS_READ] = 'R',   [GROAT_ACCESS_WRITE] = 'W',
     [GROAT_ACCESS_COPY] = 'C',   [GROAT_ACCESS_TRANSPOSE] = 'T',
     [GROAT_ACCESS_ARRIVE] = 'A', [GROAT_ACCESS_WAIT] = 'w',
-    [GROAT_ACCESS_RESUME] = 'g', [GROAT_ACCESS_LAND] = 'L'};
+    [GROAT_ACCESS_RESUME] = 'g', [GROAT_ACCESS_LAND] = 'L',
+    [GROAT_ACCESS_LOAD] = 'D',   [GROAT_ACCESS_STORE] = 'S'};
 
 /* Offsets of mbarriers in shared memory, ascending. */
 typedef struct mbarriers {
@@ -87,6 +88,19 @@ static size_t end_of_wait(const groat__record *record, size_t from)
     return record->moment_count;
 }
 
+/* Draws the box of one step; there are eight colours on NVIDIA, one of which no
+ * wait uses. */
+static void draw_step(groat__sheet *sheet, double x, double y,
+                      groat_access access)
+{
+    if (access == GROAT_ACCESS_STORE)
+        groat__sheet_box(sheet, x, y, STEP, ROW - 1, "free");
+    else
+        groat__sheet_group(sheet, x, y, STEP, ROW - 1,
+                           access == GROAT_ACCESS_LOAD ? GROAT_ACCESS_WAIT
+                                                       : (unsigned)access);
+}
+
 static void draw_wave(const strip *s, unsigned wave, double y)
 {
     const groat__record *record = s->record;
@@ -103,8 +117,7 @@ static void draw_wave(const strip *s, unsigned wave, double y)
         if (i < s->first)
             continue;
         if (m->access != GROAT_ACCESS_WAIT)
-            groat__sheet_group(s->sheet, column(s, i), y, STEP, ROW - 1,
-                               (unsigned)m->access);
+            draw_step(s->sheet, column(s, i), y, m->access);
         groat__sheet_text(s->sheet, column(s, i) + STEP / 2, y + LABEL_BASE,
                           "cell", "%c", letters[m->access]);
     }
@@ -157,20 +170,24 @@ static void draw_legend(groat__sheet *sheet)
         [GROAT_ACCESS_ARRIVE] = "A arrival",
         [GROAT_ACCESS_WAIT] = "w waits",
         [GROAT_ACCESS_RESUME] = "g goes on",
-        [GROAT_ACCESS_LAND] = "L copies landed"};
+        [GROAT_ACCESS_LAND] = "L copies landed",
+        [GROAT_ACCESS_LOAD] = "D load of device memory",
+        [GROAT_ACCESS_STORE] = "S store to device memory"};
+    enum { IN_LINE = 5 };
 
     sheet->y += 4;
     for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        double x = GROAT__PAGE_LEFT + i * SAMPLE_STEP;
+        double x = GROAT__PAGE_LEFT + i % IN_LINE * SAMPLE_STEP;
+        double y = sheet->y + i / IN_LINE * ROW;
 
         if (i == GROAT_ACCESS_WAIT)
-            groat__sheet_box(sheet, x, sheet->y, STEP, ROW - 1, "wait");
+            groat__sheet_box(sheet, x, y, STEP, ROW - 1, "wait");
         else
-            groat__sheet_group(sheet, x, sheet->y, STEP, ROW - 1, i);
-        groat__sheet_text(sheet, x + STEP + 3, sheet->y + LABEL_BASE, "row",
-                          "%s", words[i]);
+            draw_step(sheet, x, y, (groat_access)i);
+        groat__sheet_text(sheet, x + STEP + 3, y + LABEL_BASE, "row", "%s",
+                          words[i]);
     }
-    sheet->y += ROW + 4;
+    sheet->y += 2 * ROW + 4;
 }
 
 void groat__draw_timeline(groat__sheet *sheet, const groat__record *record)

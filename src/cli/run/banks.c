@@ -30,6 +30,10 @@ const char *groat__access_name(groat_access access)
         return "resume";
     case GROAT_ACCESS_LAND:
         return "landing";
+    case GROAT_ACCESS_LOAD:
+        return "load";
+    case GROAT_ACCESS_STORE:
+        return "store";
     }
     return "?";
 }

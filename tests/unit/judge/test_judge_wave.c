@@ -35,7 +35,7 @@ enum { TOLD = 64 };
 static groat_trace told[TOLD];
 static uint32_t told_shared[TOLD][LANES];
 static size_t told_count;
-static unsigned waits[GROAT_ACCESS_LAND + 1];
+static unsigned waits[GROAT_ACCESS_STORE + 1];
 
 static unsigned bind(struct groat_cpu_env *to)
 {
@@ -43,14 +43,22 @@ static unsigned bind(struct groat_cpu_env *to)
     return GROAT_CPU_HOOKS_VERSION;
 }
 
+/* Of LOADs: the events, the active lanes of them all, and those left out. */
+static size_t loads, load_lanes, loads_left_out;
+
 static void listen(void *user, const groat_trace *event)
 {
     ck_assert_ptr_eq(user, &told_count);
     if (event->access > GROAT_ACCESS_TRANSPOSE) {
-        ck_assert_uint_eq(event->bytes, 0);
+        ck_assert_int_eq(event->bytes > 0, event->access >= GROAT_ACCESS_LOAD);
         ck_assert_uint_eq(event->passes, 0);
         ck_assert_uint_eq(event->mbarrier, ~0u);
         waits[event->access]++;
+        loads_left_out += event->left_out;
+        if (event->access == GROAT_ACCESS_LOAD) {
+            loads++;
+            load_lanes += (size_t)__builtin_popcountll(event->active);
+        }
         return;
     }
     if (told_count >= TOLD)
@@ -85,6 +93,7 @@ static groat_status judge(const char *arch, void (*entry)(const void *),
     trial.trace_user = &told_count;
     told_count = 0;
     memset(waits, 0, sizeof(waits));
+    loads = load_lanes = loads_left_out = 0;
     groat_error_clear(&error);
     return groat__judge_run(&trial, &error);
 }
@@ -100,6 +109,32 @@ static void ck_reports(const char *arch, void (*entry)(const void *),
 }
 
 static uint64_t numbers;
+
+enum { MANY = 5000, TOLD_LOADS = 4096 };
+
+/* Each lane loads more often than a wave's list has room for; lanes of odd
+ * number once more.  Then all store to shared memory. */
+static void load_often(const void *args)
+{
+    unsigned char bytes[4];
+    uint64_t at = (uint64_t)(uintptr_t)&work;
+
+    (void)args;
+    for (unsigned i = 0; i < MANY + env->thread[0] % 2; i++)
+        env->ops->global_load(env, at, bytes, 4);
+    env->ops->shared_store(env, env->thread[0] * 4, bytes, 4);
+}
+
+START_TEST(test_many_loads)
+{
+    ck_assert_int_eq(judge("sm_90a", load_often, 32), GROAT_OK);
+    ck_assert_uint_eq(loads, TOLD_LOADS);
+    ck_assert_uint_eq(load_lanes, TOLD_LOADS * 32);
+    ck_assert_uint_eq(told_count, 1);
+    ck_assert_uint_eq(told[0].active, 0xffffffff);
+    ck_assert_uint_eq(loads_left_out + told[0].left_out, MANY + 1 - TOLD_LOADS);
+}
+END_TEST
 
 static void setup(void)
 {
@@ -625,6 +660,7 @@ int main(void)
     tcase_add_test(tests, test_mfma_refusals);
     tcase_add_test(tests, test_numbers);
     tcase_add_test(tests, test_buffer_load);
+    tcase_add_test(tests, test_many_loads);
     tcase_add_loop_test(tests, test_loads_count, 0, 2);
     tcase_add_loop_test(tests, test_banks, 0, COUNT(strides));
     tcase_add_loop_test(tests, test_lanes_that_diverge, 0, 2);
