@@ -46,6 +46,8 @@ float fabsf(float), powf(float, float), fmodf(float, float);
 float atan2f(float, float), fmaxf(float, float), fminf(float, float);
 float copysignf(float, float), ldexpf(float, int), fmaf(float, float, float);
 float hypotf(float, float), nearbyintf(float), log1pf(float);
+float fdimf(float, float), remainderf(float, float), nextafterf(float, float);
+float logbf(float), tgammaf(float), lgammaf(float), scalbnf(float, int);
 long lroundf(float), lrintf(float);
 double sqrt(double), exp(double), exp2(double), log(double), log2(double);
 double log10(double), sin(double), cos(double), tan(double), tanh(double);
@@ -635,6 +637,27 @@ GROAT_LANES void sincosf(float x, float *sine, float *cosine)
 {
     *sine = sinf(x);
     *cosine = cosf(x);
+}
+
+GROAT_LANES void __sincosf(float x, float *sine, float *cosine)
+{
+    sincosf(x, sine, cosine);
+}
+
+// The C library's own writes through pointers would not be judged.
+GROAT_LANES float frexpf(float x, int *exponent)
+{
+    int found;
+    const float fraction = __builtin_frexpf(x, &found);
+
+    *exponent = found;
+    return fraction;
+}
+
+GROAT_LANES float modff(float x, float *whole)
+{
+    *whole = truncf(x);
+    return copysignf(__builtin_isinf(x) ? 0 : x - *whole, x);
 }
 
 GROAT_LANES float exp10f(float x)

@@ -372,13 +372,13 @@ __global__ void right_spellings(const int *x, int *y)
     __shared__ __align__(16) int a[48];
     __shared__ alignas(16) int b[48];
     static __shared__ int c[48];
-    int i = threadIdx.x;
+    int i = threadIdx.x, e; float w;
     a[i] = x[i];
     b[threadIdx.x] = __clz(i++);
     c[i - 1] = max(i, 3u > 2 ? 1 : 0);
     __syncwarp();
     y[i - 1] = a[(i - 1) ^ 1] + b[i - 1] + c[i - 1] + __popc(__ballot_sync(0xffffffff, 1));
-    if (i != (int)threadIdx.x + 1 || std::isnan(std::sqrt(2.0f)))
+    if (i != (int)threadIdx.x + 1 || std::isnan(std::sqrt(2.0f)) || frexpf(12, &e) != .75f || e != 4 || modff(-2.5f, &w) != -.5f || w != -2 || fdimf(3, 5) != 0 || scalbnf(1, 3) != 8)
         __trap();
 }
 } // namespace spelled
