@@ -695,15 +695,15 @@ END_TEST
 /* As a signal's handler does: from another stack, too early, and at last. */
 static void interrupt_itself(const void *args)
 {
-    int here = 0;
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     uintptr_t at = (uintptr_t)&interrupt_itself;
 
     (void)args;
     if (thread() < 3)
         return;
     groat__judge_interrupt(env, at, (uintptr_t)env, "does nothing");
-    groat__judge_interrupt(env, at, (uintptr_t)&here, NULL);
-    groat__judge_interrupt(env, at, (uintptr_t)&here, "divides by 0");
+    groat__judge_interrupt(env, at, here, NULL);
+    groat__judge_interrupt(env, at, here, "divides by 0");
 }
 
 START_TEST(an_interrupted_launch)
