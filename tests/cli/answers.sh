@@ -113,6 +113,9 @@ tell fleet check two.jsonl --remote "$url" --trust trust --target cpu:gfx950
 both fleet pull two.jsonl --remote "$url" --trust trust --target cpu:gfx950 \
     --cache-dir pulled
 both fleet pull --remote "$url" --trust trust --cache-dir pulled
+tell fleet check --remote "$url" --remove
+tell fleet push --from none.groat --remote "$url" --remote-key second.key
+tell fleet pull --remote "$url" --cache-dir pulled
 both fleet gc --remote "$url" --older-than 1
 both judge "$kernels" --entry right_warps --block 64 --buffer x=64 --buffer y=64
 both judge "$kernels" --entry wrong_end --block 256 --grid 4 --buffer x=n \
@@ -120,6 +123,16 @@ both judge "$kernels" --entry wrong_end --block 256 --grid 4 --buffer x=n \
 both judge "$kernels" --entry wrong_transpose --block 32,8 --grid 2,2 \
     --buffer in=64,64 --buffer out=64,64 --arg n=64
 both judge "$kernels" --entry nothing --block 1
+for count in 31 32; do
+    {
+        printf '__global__ void many(float *p0'
+        for n in $(seq $((count - 1))); do
+            printf ', int p%d' "$n"
+        done
+        printf ') { p0[0] = p1; }\n'
+    } >many.cu
+    tell judge many.cu --entry many --block 1 --buffer p0=1
+done
 both new mine --from reduce
 both families ./mine
 cp mine/run.def right.def
@@ -143,6 +156,7 @@ arg k int 1..2 (rows) - "m"
 arg k int 1..2 1
 arg k int 1..2 1 -
 arg k int 1..2 1 - "m" more
+arg k int 1..2 1 - "m\0"
 arg k float 1..2 1 - "m"
 arg k float - one - "m"
 arg k float - 0x1 - "m"

@@ -282,7 +282,8 @@ says "is told by its address" "writes 4 bytes at address 0x40, a null pointer"
 line=$(grep -n 'volatile u32 \*)64' wrong/wrong.h | cut -d: -f1)
 says "and by its line" "wrong/wrong.h:$line"
 cp whole.h wrong/wrong.h
-expect "with nothing wrong" 0 run ./wrong --target cpu:sm_90a --pointers
+expect "with nothing wrong, twice" 0 run ./wrong --target cpu:sm_90a --pointers \
+    --repeat 2
 expect "pointers under ASan" 2 run ./wrong --target cpu:sm_90a --pointers \
     --sanitize
 says "are refused" "exclude each other"

@@ -123,6 +123,8 @@ kinds = {step[0] for step in run["steps"]}
 for kind in map(int, sys.argv[2].split(",")):
     if kind not in kinds:
         bad.append("no step of kind %d" % kind)
+if not all(re.fullmatch(r"[a-z_]\w*", name) for name in run["buffers"]):
+    bad.append("buffers %s" % run["buffers"])
 copied = set()
 touched = {}
 for step in run["steps"]:

@@ -22,6 +22,10 @@ typedef struct amdgpu_object {
     uint32_t scratch_bytes;
     uint32_t lds_bytes;
     uint32_t max_threads;
+    /* The value of one more key of the kernel's, as it is written; NULL: no
+     * such key. */
+    const unsigned char *item;
+    size_t item_bytes;
 } amdgpu_object;
 
 typedef struct amdgpu_writer {
@@ -82,9 +86,13 @@ static inline void amdgpu_metadata(amdgpu_writer *out,
     amdgpu_byte(out, 0x83);
     amdgpu_text(out, "amdhsa.kernels");
     amdgpu_byte(out, 0x91);
-    amdgpu_byte(out, 0xde); /* a map of 11, in the long form */
+    amdgpu_byte(out, 0xde); /* a map of 11 or 12, in the long form */
     amdgpu_byte(out, 0);
-    amdgpu_byte(out, 11);
+    amdgpu_byte(out, 11 + (object->item != NULL));
+    if (object->item != NULL) {
+        amdgpu_text(out, ".more");
+        amdgpu_put(out, object->item, object->item_bytes);
+    }
     amdgpu_pair(out, ".agpr_count", 0);
     amdgpu_text(out, ".args");
     amdgpu_byte(out, 0x91);

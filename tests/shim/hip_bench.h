@@ -106,7 +106,7 @@ static inline groat__shape shape_of(unsigned shared_bytes)
 
 static inline size_t make_object(unsigned char *data, const char *entry)
 {
-    const amdgpu_object object = {entry, 37, 24, 2, 16, 4096, 256};
+    const amdgpu_object object = {entry, 37, 24, 2, 16, 4096, 256, NULL, 0};
     size_t bytes = amdgpu_object_make(data, &object);
 
     ck_assert_uint_gt(bytes, 0);

@@ -84,7 +84,7 @@ int hiprtcCreateProgram(groat__hiprtc_program *program, const char *source,
 
 static size_t make_code(groat__hiprtc_program program)
 {
-    amdgpu_object object = {program->entry, 37, 24, 2, 16, 4096, 256};
+    amdgpu_object object = {program->entry, 37, 24, 2, 16, 4096, 256, NULL, 0};
 
     if (rtc_control.output == SHIM_OUTPUT_EMPTY)
         return 0;

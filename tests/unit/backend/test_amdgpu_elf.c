@@ -10,8 +10,8 @@
 #include "exact.h"
 #include "tests/shim/amdgpu_object.h"
 
-static const amdgpu_object usual = {"copy_tile_f16", 240,    100, 3,
-                                    70000,           163840, 1024};
+static const amdgpu_object usual = {"copy_tile_f16", 240,  100,  3, 70000,
+                                    163840,          1024, NULL, 0};
 
 static size_t make(unsigned char *data, const amdgpu_object *object)
 {
@@ -43,6 +43,71 @@ START_TEST(facts_are_read)
     ck_assert_int_eq(kernel.scratch_bytes, 70000);
     ck_assert_int_eq(kernel.lds_bytes, 163840);
     ck_assert_int_eq(kernel.kernarg_bytes, 48);
+    ck_assert_int_eq(kernel.max_threads, 1024);
+}
+END_TEST
+
+/* Values of unknown keys: each kind of MessagePack is passed to its end, behind
+ * which the kernel's facts are.  The last one's tag is no kind. */
+static const struct {
+    unsigned char at[18];
+    size_t bytes;
+} items[] = {
+    {{0xc0}, 1},
+    {{0xc3}, 1},
+    {{0xc4, 2, 1, 1}, 4},
+    {{0xc5, 0, 2, 1, 1}, 5},
+    {{0xc6, 0, 0, 0, 2, 1, 1}, 7},
+    {{0xc7, 2, 9, 1, 1}, 5},
+    {{0xc8, 0, 2, 9, 1, 1}, 6},
+    {{0xc9, 0, 0, 0, 2, 9, 1, 1}, 8},
+    {{0xca, 1, 1, 1, 1}, 5},
+    {{0xcb, 1, 1, 1, 1, 1, 1, 1, 1}, 9},
+    {{0xcc, 0xff}, 2},
+    {{0xcf, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, 9},
+    {{0xd0, 0xff}, 2},
+    {{0xd1, 0xff, 0xff}, 3},
+    {{0xd2, 0xff, 0xff, 0xff, 0xff}, 5},
+    {{0xd3, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, 9},
+    {{0xd4, 9, 1}, 3},
+    {{0xd5, 9, 1, 1}, 4},
+    {{0xd6, 9, 1, 1, 1, 1}, 6},
+    {{0xd7, 9, 1, 1, 1, 1, 1, 1, 1, 1}, 10},
+    {{0xd8, 9, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, 18},
+    {{0xd9, 2, 'a', 'b'}, 4},
+    {{0xda, 0, 2, 'a', 'b'}, 5},
+    {{0xdb, 0, 0, 0, 2, 'a', 'b'}, 7},
+    {{0xdc, 0, 2, 1, 0xc0}, 5},
+    {{0xdd, 0, 0, 0, 2, 1, 0xc0}, 7},
+    {{0xde, 0, 1, 0xa1, 'a', 1}, 6},
+    {{0xdf, 0, 0, 0, 1, 0xa1, 'a', 1}, 8},
+    {{0x80}, 1},
+    {{0x81, 0xa1, 'a', 0x90}, 4},
+    {{0x90}, 1},
+    {{0x92, 0x7f, 0xe0}, 3},
+    {{0xa0}, 1},
+    {{0xff}, 1},
+    {{0xc1}, 1},
+};
+
+START_TEST(every_kind_of_value_is_passed)
+{
+    amdgpu_object object = usual;
+    unsigned char data[AMDGPU_OBJECT_ROOM];
+    groat__amdgpu_kernel kernel = {0};
+    groat__amdgpu_finding found;
+
+    object.item = items[_i].at;
+    object.item_bytes = items[_i].bytes;
+    found = groat__amdgpu_elf_kernel(data, make(data, &object), usual.entry,
+                                     &kernel);
+    if (items[_i].at[0] == 0xc1) {
+        ck_assert_int_ne(found, GROAT__AMDGPU_FOUND);
+        return;
+    }
+    ck_assert_int_eq(found, GROAT__AMDGPU_FOUND);
+    ck_assert_int_eq(kernel.vgprs, 240);
+    ck_assert_int_eq(kernel.sgprs, 100);
     ck_assert_int_eq(kernel.max_threads, 1024);
 }
 END_TEST
@@ -227,6 +292,8 @@ static Suite *amdgpu_elf_suite(void)
 
     tcase_set_timeout(tcase, 0); /* valgrind is slow */
     tcase_add_test(tcase, facts_are_read);
+    tcase_add_loop_test(tcase, every_kind_of_value_is_passed, 0,
+                        (int)COUNT(items));
     tcase_add_test(tcase, other_kernels_are_not_taken_for_it);
     tcase_add_test(tcase, long_names_are_found);
     tcase_add_test(tcase, strangers_are_refused);
