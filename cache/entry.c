@@ -81,7 +81,7 @@ groat_status groat__entry_write(const groat__entry *entry,
     groat__str_addn(out, (const char *)signer, sizeof(signer));
     groat__str_addn(out, (const char *)signature, sizeof(signature));
     groat__str_addn(out, (const char *)row.key.bytes, sizeof(row.key.bytes));
-    groat__row_facts(&row, facts);
+    memcpy(facts, &row.facts, sizeof(facts));
     for (int i = 0; i < GROAT__FACTS; i++)
         add_number(out, (uint64_t)facts[i], 8);
     add_number(out, row.identity_len, 4);
@@ -99,11 +99,7 @@ groat_status groat__entry_write(const groat__entry *entry,
 static bool take_apart(const uint8_t *data, size_t bytes, groat__row *row)
 {
     uint64_t sizes[3];
-    int64_t *const facts[GROAT__FACTS] = {
-        &row->facts.registers,   &row->facts.sgprs,
-        &row->facts.spill_bytes, &row->facts.shared_bytes,
-        &row->facts.code_bytes,  &row->facts.max_threads,
-    };
+    int64_t facts[GROAT__FACTS];
     groat__digest key;
 
     memset(row, 0, sizeof(*row));
@@ -115,7 +111,8 @@ static bool take_apart(const uint8_t *data, size_t bytes, groat__row *row)
     if (sizes[0] + sizes[1] + sizes[2] != bytes - AT_TEXTS)
         return false;
     for (size_t i = 0; i < GROAT__FACTS; i++)
-        *facts[i] = (int64_t)read_number(data + AT_FACTS + 8 * i, 8);
+        facts[i] = (int64_t)read_number(data + AT_FACTS + 8 * i, 8);
+    memcpy(&row->facts, facts, sizeof(facts));
     row->identity = (const char *)data + AT_TEXTS;
     row->identity_len = (size_t)sizes[0];
     row->log = row->identity + row->identity_len;

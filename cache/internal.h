@@ -51,6 +51,10 @@ enum {
     GROAT__CLAIM_WAIT_MS = 30000  /* longest wait for another's compile */
 };
 
+/* Rows, entries and checksums have the facts in the order of their members. */
+_Static_assert(sizeof(groat_facts) == GROAT__FACTS * sizeof(int64_t),
+               "the facts are numbers of 64 bits without gaps");
+
 /* The prepared statements that a connection caches. */
 typedef enum groat__sql {
     GROAT__SQL_BEGIN,
@@ -389,8 +393,6 @@ groat__row groat__row_of(const groat__entry *entry);
 /* Reads a row of GROAT__ROW_COLUMNS; false when a column is not what the
  * schema says, as in a damaged file. */
 bool groat__row_read(sqlite3_stmt *statement, groat__row *row);
-/* Gives the facts in the order of their columns, also used in checksums. */
-void groat__row_facts(const groat__row *row, int64_t out[GROAT__FACTS]);
 /* XXH3-128 over key, identity, log, facts and binary. */
 groat__digest groat__row_checksum(const groat__row *row);
 

@@ -68,11 +68,7 @@ static bool read_digest(sqlite3_stmt *statement, int column,
 
 bool groat__row_read(sqlite3_stmt *statement, groat__row *row)
 {
-    int64_t *const numbers[GROAT__FACTS] = {
-        &row->facts.registers,   &row->facts.sgprs,
-        &row->facts.spill_bytes, &row->facts.shared_bytes,
-        &row->facts.code_bytes,  &row->facts.max_threads,
-    };
+    int64_t facts[GROAT__FACTS];
     const int binary = 14;
     int64_t bytes = sqlite3_column_int64(statement, 4);
 
@@ -81,7 +77,8 @@ bool groat__row_read(sqlite3_stmt *statement, groat__row *row)
     row->used = sqlite3_column_int64(statement, 2);
     row->created = sqlite3_column_int64(statement, 3);
     for (int i = 0; i < GROAT__FACTS; i++)
-        *numbers[i] = sqlite3_column_int64(statement, 6 + i);
+        facts[i] = sqlite3_column_int64(statement, 6 + i);
+    memcpy(&row->facts, facts, sizeof(facts));
     if (bytes < 0 || bytes > INT_MAX || !read_digest(statement, 1, &row->key) ||
         !read_digest(statement, 5, &row->checksum) ||
         !read_text(statement, 12, &row->identity, &row->identity_len) ||
@@ -96,18 +93,6 @@ bool groat__row_read(sqlite3_stmt *statement, groat__row *row)
            (row->data != NULL || bytes == 0);
 }
 
-void groat__row_facts(const groat__row *row, int64_t out[GROAT__FACTS])
-{
-    const groat_facts *facts = &row->facts;
-
-    out[0] = facts->registers;
-    out[1] = facts->sgprs;
-    out[2] = facts->spill_bytes;
-    out[3] = facts->shared_bytes;
-    out[4] = facts->code_bytes;
-    out[5] = facts->max_threads;
-}
-
 groat__digest groat__row_checksum(const groat__row *row)
 {
     int64_t facts[GROAT__FACTS];
@@ -119,7 +104,7 @@ groat__digest groat__row_checksum(const groat__row *row)
     };
     uint8_t text[sizeof(parts) + sizeof(facts)];
 
-    groat__row_facts(row, facts);
+    memcpy(facts, &row->facts, sizeof(facts));
     memcpy(text, parts, sizeof(parts));
     for (size_t i = 0; i < sizeof(facts); i++)
         text[sizeof(parts) + i] =
@@ -194,7 +179,7 @@ int groat__row_insert(sqlite3_stmt *put, const groat__row *row, int64_t stamp)
     int rc = sqlite3_bind_blob(put, 1, row->key.bytes, sizeof(row->key.bytes),
                                SQLITE_STATIC);
 
-    groat__row_facts(row, facts);
+    memcpy(facts, &row->facts, sizeof(facts));
     (void)sqlite3_bind_int64(put, 14, row->id);
     (void)sqlite3_bind_int64(put, 2, stamp);
     (void)sqlite3_bind_int64(put, 3, (int64_t)row->bytes);

@@ -68,7 +68,7 @@ bool groat__sign_mark(const groat__row *row, uint8_t mark[GROAT__MARK_BYTES])
     hash_bytes(&state, row->key.bytes, key);
     hash_bytes(&state, row->identity, row->identity_len);
     hash_bytes(&state, row->log, row->log_len);
-    groat__row_facts(row, facts);
+    memcpy(facts, &row->facts, sizeof(facts));
     for (int i = 0; i < GROAT__FACTS; i++)
         hash_number(&state, (uint64_t)facts[i]);
     hash_bytes(&state, row->data, row->bytes);
