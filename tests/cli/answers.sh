@@ -34,7 +34,7 @@ printf '{"spec": "tile_loader_lds:dtype=f7"}\n' >bad.jsonl
 
 # Puts a "#" for what need not be the same.
 steady() {
-    sed -E -e "s,$work,DIR,g; s,$tree,TREE,g" \
+    sed -E -e "s,$groat,GROAT,g; s,$work,DIR,g; s,$tree,TREE,g" \
         -e '/doesn.t fully support/d' \
         -e 's/\b[0-9a-f]{32}\b/#KEY/g; s/\b[0-9a-f]{7,12}\.\.\./#KEY/g' \
         -e 's/\b[0-9A-Za-z+\/]{43}=/#PUBLIC/g; s/\b[0-9a-f]{64}\b/#PUBLIC/g' \
@@ -51,7 +51,8 @@ steady() {
 
 # tell WORDS...: the command as it stands in this file, and its answer.
 tell() {
-    printf '$ groat %s\n' "$*" | sed "s,$work,DIR,g; s,$tree,TREE,g" >>"$now"
+    printf '$ groat %s\n' "$*" |
+        sed "s,$groat,GROAT,g; s,$work,DIR,g; s,$tree,TREE,g" >>"$now"
     code=0
     "$groat" "$@" >"$out" 2>"$err" </dev/null || code=$?
     { cat "$out"; sed 's/^/! /' "$err"; } | steady >>"$now"
