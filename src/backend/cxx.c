@@ -70,7 +70,8 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
     static const char *const pointers[] = {
         "-fsanitize=thread,alignment", "-fno-builtin-memcpy",
         "-fno-builtin-memmove", "-fno-builtin-memset"};
-    /* Reading a local that is certainly unset is an error. */
+    /* Reading a local that is certainly unset is an error.  Code of the PLT
+     * would belong to no line where a signal interrupts it. */
     static const char *const common[] = {"-std=c++17",
                                          "-fPIC",
                                          "-shared",
@@ -81,6 +82,7 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
                                          "-Wall",
                                          "-Wno-unknown-pragmas",
                                          "-Werror=uninitialized",
+                                         "-fno-plt",
                                          "-nostdinc",
                                          "-pipe",
                                          "-Wl,--build-id=sha1"};

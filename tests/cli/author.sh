@@ -246,6 +246,11 @@ for cxx in g++ clang++; do
     fi
     unset GROAT_CXX
 done
+sed 's/    shared_fence();/    for (float s = 1; s < 2; s = __builtin_sinf(s))\n        ;\n&/' \
+    whole.h >wrong/wrong.h
+expect "one that is in another library most of the time" 1 run ./wrong \
+    --target cpu:sm_90a --timeout 1
+says "has a line of its own" "(here at wrong/wrong.h:"
 sed 's/    shared_fence();/    asm volatile("1: jmp 1b");\n&/' whole.h >wrong/wrong.h
 [ "$(uname -m)" = x86_64 ] || sed -i 's/jmp 1b/b 1b/' wrong/wrong.h
 line=$(grep -n 'asm volatile' wrong/wrong.h | cut -d: -f1)
