@@ -51,6 +51,23 @@ static bool fills_locals(const cxx *c)
     return !c->gcc || (number != NULL && strtol(number + 2, NULL, 10) >= 12);
 }
 
+/* Puts what one of the compilers alone is told; returns how many that are. */
+static size_t add_own(const cxx *c, const char **options)
+{
+    /* A library with GNU unique symbols is never unloaded.  The error of unset
+     * locals would include those that may be unset, of which gcc tells less,
+     * and makes up a value, when it has looked for equal ones (FRE). */
+    static const char *const of_gcc[] = {
+        "-fno-gnu-unique", "-Wno-error=maybe-uninitialized", "-fno-tree-fre"};
+    /* clang removes loops without an end; the error as above. */
+    static const char *const of_clang[] = {"-fno-finite-loops",
+                                           "-Wno-error=sometimes-uninitialized",
+                                           "-Wno-unused-const-variable"};
+
+    memcpy(options, c->gcc ? of_gcc : of_clang, sizeof(of_gcc));
+    return sizeof(of_gcc) / sizeof(of_gcc[0]);
+}
+
 static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
 {
     /* The judge is told of array indices out of bounds (common/vendor_cpu.h),
@@ -86,22 +103,11 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
                                          "-nostdinc",
                                          "-pipe",
                                          "-Wl,--build-id=sha1"};
-    /* A library with GNU unique symbols is never unloaded.  clang removes loops
-     * without an end.  In both compilers the error of unset locals would
-     * include those that may be unset. */
-    static const char *const of_gcc[] = {"-fno-gnu-unique",
-                                         "-Wno-error=maybe-uninitialized"};
-    static const char *const of_clang[] = {"-fno-finite-loops",
-                                           "-Wno-error=sometimes-uninitialized",
-                                           "-Wno-unused-const-variable"};
     size_t count = 0;
 
     for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
         options[count++] = common[i];
-    for (size_t i = 0; c->gcc && i < 2; i++)
-        options[count++] = of_gcc[i];
-    for (size_t i = 0; !c->gcc && i < 3; i++)
-        options[count++] = of_clang[i];
+    count += add_own(c, options + count);
     if (fills_locals(c))
         options[count++] = "-ftrivial-auto-var-init=pattern";
     for (size_t i = 0; c->pointers && i < 4; i++)

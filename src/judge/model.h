@@ -269,7 +269,7 @@ typedef struct groat__judge_unwritten {
     size_t count;
     groat__judge_log log;
     size_t tried; /* place whose bytes are filled with `value`; 0: none */
-    uint8_t value;
+    uint32_t value;
 } groat__judge_unwritten;
 
 typedef struct groat__judge {

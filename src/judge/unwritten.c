@@ -27,7 +27,9 @@ enum {
     KEPT_MAX = 1 << 21 /* writes; a cluster with more is not run again */
 };
 
-static const uint8_t values[] = {0x00, 0xff};
+/* What unwritten words hold in turn: no bit, a NaN of every format, and the
+ * flags of 8 and of 32 bits that are set. */
+static const uint32_t values[] = {0, 0xffffffff, 0x01010101, 1};
 
 /* ---- what was read ----------------------------------------------------- */
 
@@ -105,7 +107,7 @@ uint8_t groat__judge_unwritten_fill(const groat__judge *j,
     if (u->tried == 0 || block->unwritten[at] == 0 ||
         (u->tried != ALL && u->tried != block->unwritten[at]))
         return random;
-    return u->value;
+    return (uint8_t)(u->value >> 8 * (at % 4));
 }
 
 void groat__judge_unwritten_forget(groat__judge *j)
@@ -204,7 +206,7 @@ static bool matters(trial *t, size_t place)
     groat__judge *j = t->j;
     bool same = true;
 
-    for (size_t v = 0; same && v < sizeof(values); v++) {
+    for (size_t v = 0; same && v < sizeof(values) / sizeof(values[0]); v++) {
         j->unwritten.tried = place;
         j->unwritten.value = values[v];
         j->unwritten.log.count = 0;

@@ -504,6 +504,38 @@ to = memoryview(open(sys.argv[1], "rb").read()[128:]).cast("i")
 assert list(to) == [2**31 - 1, -2**31, 0, 0, -1, -15, 14, -18, 0], list(to)
 END
 
+# A flag that nobody set decides a branch; a local that may be unset is told by
+# the compiler and has no value that the kernel could have meant; `half` is a
+# name like others.
+cat >own.cu <<'END'
+__global__ void flag(float *y, int n) {
+    __shared__ int done;
+    if (threadIdx.x == 0 && n > 5) done = 1;
+    __syncthreads();
+    if (done != 1) y[threadIdx.x] = n;
+}
+__global__ void unset(float *y, int n) {
+    float q;
+    if (n > 5) q = 3;
+    y[threadIdx.x] = q;
+}
+__global__ void halves(float *y, int n) {
+    for (int half = n / 2; half > 0; half /= 2) y[half] = half;
+}
+END
+expect "a branch on an unset flag" 1 judge own.cu --entry flag --block 32 \
+    --buffer y=32 --arg n=3
+says "has its line" "which nobody has written yet: it is never written"
+says "the branch's" "here at own.cu:5"
+expect "a local that may be unset" 0 judge own.cu --entry unset --block 4 \
+    --buffer "y=4:f32 out none" --output y=y.raw --arg n=3
+says "is warned of" "own.cu:10"
+# gcc before 12 gives it none.
+[ "$(c++ -dumpversion | cut -d. -f1)" -ge 12 ] &&
+    od -An -f y.raw | grep -q ' 3' && fail "has a value" "$(od -f y.raw)"
+expect "a variable of the name half" 0 judge own.cu --entry halves --block 1 \
+    --buffer y=64 --arg n=64
+
 # Signals leave no folder; the kernel below ends at its time limit alone.
 printf '__global__ void k(int *x) { while (x[0] == x[0]) x[1] = 1; }\n' >bad.cu
 mkdir "$work/ended"

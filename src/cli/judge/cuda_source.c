@@ -558,6 +558,28 @@ static bool is_empty_asm(reader r)
     return is(&t, "\"\"");
 }
 
+/* Whether the file declares a variable of this name, such as `int half`. */
+static bool is_variable(const reader *r, const token *name)
+{
+    static const char *const types[] = {"int",   "unsigned", "long", "short",
+                                        "float", "double",   "auto", "bool",
+                                        "char",  "size_t"};
+    reader all = *r;
+    token last = {"", 0, 0};
+    token t;
+
+    all.at = r->text;
+    while ((t = take(&all)).len > 0) {
+        bool same = t.len == name->len && strncmp(t.at, name->at, t.len) == 0;
+
+        for (size_t i = 0; same && i < sizeof(types) / sizeof(types[0]); i++)
+            if (is(&last, types[i]))
+                return true;
+        last = t;
+    }
+    return false;
+}
+
 static groat_status check_word(const reader *r, const token *t)
 {
     static const struct {
@@ -585,7 +607,7 @@ static groat_status check_word(const reader *r, const token *t)
                  "own"}};
 
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
-        if (is(t, refused[i].word))
+        if (is(t, refused[i].word) && !is_variable(r, t))
             return refuse(r, t->line, refused[i].why, t);
     if ((is(t, "asm") || is(t, "__asm__")) && !is_empty_asm(*r))
         return refuse(r, t->line, "inline PTX is not judged", t);
