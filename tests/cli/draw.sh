@@ -118,7 +118,7 @@ for word in ("src=", "href=", "http:", "https:", "@import", "fetch("):
         bad.append("it needs %s" % text[at:at + 40])
 if text.count("</script>") != 1 or text.count("<svg") != 1:
     bad.append("one script and one picture")
-READ, WRITE, COPY, _, _, WAIT, RESUME, LAND, LOAD, STORE = range(10)
+READ, WRITE, COPY, _, ARRIVE, WAIT, RESUME, LAND, LOAD, STORE = range(10)
 kinds = {step[0] for step in run["steps"]}
 for kind in map(int, sys.argv[2].split(",")):
     if kind not in kinds:
@@ -134,7 +134,9 @@ for step in run["steps"]:
     device = access in (LOAD, STORE)
     if spans != sorted(spans) or len(spans) % 2:
         bad.append("spans %s" % spans)
-    if (times > 0) != (spans != [] or device) or device != (places != []):
+    if access != ARRIVE and (times > 0) != (spans != [] or device):
+        bad.append("%d times nothing" % times)
+    if device != (places != []):
         bad.append("%d instructions of kind %d" % (times, access))
     for where, *bytes_of in places[0] if device else []:
         touched[access, where] = touched.get((access, where), set())

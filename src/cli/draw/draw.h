@@ -57,6 +57,8 @@ typedef struct groat__moment {
     groat_access access;
     unsigned wave;
     unsigned mbarrier, phase; /* as in groat_trace */
+    unsigned bytes;           /* per lane; 0: no access */
+    unsigned lanes;           /* that came, of all these events */
     size_t step, touch; /* the first ones; they end at the next moment's */
 } groat__moment;
 

@@ -77,23 +77,33 @@ static bool goes_on(const groat__record *record, const groat_trace *event)
                                     : NULL;
 
     return last && last->access == event->access && last->wave == event->wave &&
-           last->mbarrier == event->mbarrier && last->phase == event->phase;
+           last->mbarrier == event->mbarrier && last->phase == event->phase &&
+           last->bytes == event->bytes;
 }
 
 static void add_moment(groat__record *record, const groat_trace *event)
 {
+    unsigned lanes = (unsigned)__builtin_popcountll(event->active);
     groat__moment *moments;
 
-    if (goes_on(record, event))
+    if (goes_on(record, event)) {
+        record->moments[record->moment_count - 1].lanes += lanes;
         return;
+    }
     moments = grow(record, record->moments, record->moment_count,
                    &record->moment_cap, sizeof(*moments));
     if (!moments)
         return;
     record->moments = moments;
     moments[record->moment_count++] =
-        (groat__moment){event->access, event->wave,   event->mbarrier,
-                        event->phase,  record->count, record->touch_count};
+        (groat__moment){.access = event->access,
+                        .wave = event->wave,
+                        .mbarrier = event->mbarrier,
+                        .phase = event->phase,
+                        .bytes = event->bytes,
+                        .lanes = lanes,
+                        .step = record->count,
+                        .touch = record->touch_count};
 }
 
 static void add_step(groat__record *record, const groat_trace *event)

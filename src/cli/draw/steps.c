@@ -134,7 +134,8 @@ static bool add_touches(groat__str *out, const groat__record *record,
     return true;
 }
 
-/* Appends the input that the first lane of a copy reads, and its offset. */
+/* Appends the input that the first lane of a copy reads, and its offset, or
+ * that it brings zeros. */
 static void add_source(groat__str *out, const groat__record *record,
                        const groat__subject *subject,
                        const groat__moment *moment)
@@ -144,9 +145,12 @@ static void add_source(groat__str *out, const groat__record *record,
     size_t buffer;
 
     for (unsigned l = 0; l < record->lanes && !address; l++)
-        address = groat__step_has(step, l) ? step->asked[l] : 0;
+        if (groat__step_has(step, l) && (step->zeros >> l & 1) == 0)
+            address = step->asked[l];
     buffer = buffer_of(subject, address);
-    if (buffer < subject->buffer_count && subject->buffers[buffer].input)
+    if (!address)
+        groat__str_add(out, ",-2,0");
+    else if (buffer < subject->buffer_count && subject->buffers[buffer].input)
         groat__str_addf(out, ",%zu,%" PRIu64, buffer,
                         address - subject->buffers[buffer].address);
     else
@@ -165,11 +169,10 @@ static bool add_moment(groat__str *out, const groat__record *record,
 
     groat__str_addf(out, "%s\n[%d,%u,%d,%u,%u,%zu", index ? "," : "",
                     (int)moment->access, moment->wave, (int)moment->mbarrier,
-                    moment->phase,
-                    accesses  ? record->steps[moment->step].bytes
-                    : touches ? record->touches[moment->touch].bytes
-                              : 0,
-                    end - moment->step + touch_end - moment->touch);
+                    moment->phase, moment->bytes,
+                    moment->access == GROAT_ACCESS_ARRIVE
+                        ? moment->lanes
+                        : end - moment->step + touch_end - moment->touch);
     if (!add_spans(out, record, moment->step, end))
         return false;
     if (moment->access == GROAT_ACCESS_COPY && accesses)
