@@ -91,11 +91,14 @@ void groat__judge_interrupt(struct groat_cpu_env *env, uintptr_t at,
                             uintptr_t stack, const char *why)
 {
     groat__judge *j = groat__judge_of(env);
-    groat__fiber *f = groat__judge_fiber(j);
-    int32_t site = f->site;
+    groat__fiber *f;
+    int32_t site;
 
-    if (!groat__judge_is_on_stack(j, stack))
+    /* The code may be bound before there are fibers. */
+    if (j->fibers == NULL || !groat__judge_is_on_stack(j, stack))
         return;
+    f = groat__judge_fiber(j);
+    site = f->site;
     /* Places are return addresses: one behind. */
     f->site = (int32_t)((intptr_t)at + 1 - (intptr_t)j->launch->entry);
     if (why != NULL)
