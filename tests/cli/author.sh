@@ -251,6 +251,11 @@ sed 's/    shared_fence();/    for (float s = 1; s < 2; s = __builtin_sinf(s))\n
 expect "one that is in another library most of the time" 1 run ./wrong \
     --target cpu:sm_90a --timeout 1
 says "has a line of its own" "(here at wrong/wrong.h:"
+sed 's/    shared_fence();/    static int calls;\n    for (volatile u32 n = 0; block_index() == 0 \&\& thread_index() == 0 \&\& calls > 0 \&\& n < 2; n = 0)\n        ;\n    if (block_index() == 0 \&\& thread_index() == 0)\n        calls++;\n&/' \
+    whole.h >wrong/wrong.h
+expect "one in a second launch" 1 run ./wrong --target cpu:sm_90a --timeout 1 \
+    --repeat 3 --jobs 1
+says "ends it, too" "the launch has not ended in 1 s"
 sed 's/    shared_fence();/    asm volatile("1: jmp 1b");\n&/' whole.h >wrong/wrong.h
 [ "$(uname -m)" = x86_64 ] || sed -i 's/jmp 1b/b 1b/' wrong/wrong.h
 line=$(grep -n 'asm volatile' wrong/wrong.h | cut -d: -f1)

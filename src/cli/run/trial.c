@@ -456,9 +456,15 @@ static groat_status launch(groat__cli *cli, groat__trial *trial, buffers *at,
     status = judge(cli, trial, at, error);
     if (status || (repeat <= 1 && !cli->values.time))
         return status;
+    watch = (groat__watch){.more = repeat > 0 ? repeat - 1 : 0};
+    if (is_cpu(trial))
+        groat__watch_start(&watch, cli, trial);
     status =
         groat_kernel_time(trial->kernel, &how, plan->args, plan->args_bytes,
                           (unsigned)repeat, &trial->launch_us, error);
+    groat__watch_stop(&watch);
+    if (status == GROAT_JUDGED)
+        trial->verdict = GROAT__WRONG;
     trial->device_clock = !status && !is_cpu(trial);
     return status;
 }

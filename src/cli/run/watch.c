@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -24,7 +25,7 @@
 enum {
     GRACE_MS = 200, /* for hooks of the judge, which look at the time, too */
     AGAIN_MS = 20,  /* until a thread is interrupted again */
-    TRIES = 150,
+    TRIES = 500,    /* the judge may be busy, or look lines up */
     STACK_BYTES = 64 << 10
 };
 
@@ -52,6 +53,9 @@ static void end_process(groat__watch *watch)
     int signal = atomic_load(&watch->signal);
     int code;
 
+    /* The thread that stands still may hold the locks of these. */
+    (void)__fsetlocking(stdout, FSETLOCKING_BYCALLER);
+    (void)__fsetlocking(stderr, FSETLOCKING_BYCALLER);
     if (signal)
         (void)groat__cli_error(&error, GROAT_JUDGED,
                                "%s was ended by signal %d (%s) in code that "
@@ -75,7 +79,7 @@ static void end_process(groat__watch *watch)
         (void)puts(text != NULL ? text : "{}");
         free(text);
     }
-    (void)fflush(NULL);
+    (void)fflush(stdout);
     groat__scratch_remove_all();
     _exit(code);
 }
@@ -117,10 +121,15 @@ static bool wait_ms(groat__watch *watch, uint64_t ms)
 static void *run(void *user)
 {
     groat__watch *watch = user;
+    uint64_t tries =
+        TRIES + watch->more * 1000 * watch->cli->judge_seconds / AGAIN_MS;
     bool over =
         wait_ms(watch, 1000 * (uint64_t)watch->cli->judge_seconds + GRACE_MS);
 
-    for (int i = 0; i < TRIES && !over; i++) {
+    /* A launch that was interrupted ends, though its cluster may run again and
+     * lines are looked up. */
+    for (uint64_t i = 0; !over && (i < tries || atomic_load(&watch->taken) > 0);
+         i++) {
         if (watch->count > 0)
             interrupt_threads();
         over = wait_ms(watch, AGAIN_MS);
@@ -138,8 +147,10 @@ static void on_signal(int signal, siginfo_t *info, void *context)
     bool fault = signal != signals[0];
 
     (void)info;
+    atomic_fetch_add(&watch->taken, 1);
     groat_kernel_interrupt(watch->trial->kernel, context,
                            fault ? reason_of(signal) : NULL);
+    atomic_fetch_sub(&watch->taken, 1);
     if (!fault)
         return;
     atomic_store(&watch->signal, signal);

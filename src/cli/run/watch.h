@@ -21,10 +21,12 @@ struct groat__trial;
 typedef struct groat__watch {
     groat__cli *cli;
     struct groat__trial *trial; /* of the running kernel */
+    uint64_t more; /* launches after the first one, which have as long each */
     pthread_t thread;
     sem_t over;
     bool on;
     _Atomic int signal; /* of a fault outside of the kernel's code; 0: none */
+    _Atomic int taken;  /* interrupts that did not come back: the launch ends */
     size_t count;       /* of signals that are caught */
     void *stack;        /* of the handlers */
     stack_t old_stack;
