@@ -102,6 +102,14 @@ typedef struct groat__subject {
     } buffers[GROAT_PLAN_BUFFERS];
 } groat__subject;
 
+/* Finds the buffer that an address is in, and its offset there; SIZE_MAX: it is
+ * in none.  In map.c. */
+size_t groat__subject_buffer(const groat__subject *subject, uint64_t address,
+                             uint64_t *offset);
+/* The same of inputs alone. */
+size_t groat__subject_input(const groat__subject *subject, uint64_t address,
+                            uint64_t *offset);
+
 /* ---- map.c --------------------------------------------------------------- */
 
 /* 16 bytes of shared memory and their first writer; fills do not count. */

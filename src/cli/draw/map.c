@@ -122,14 +122,23 @@ static bool make_cells(groat__map *map, groat__record *record, size_t bytes)
 
 /* ---- the inputs -------------------------------------------------------- */
 
-static size_t buffer_at(const groat__subject *subject, uint64_t address)
+size_t groat__subject_buffer(const groat__subject *subject, uint64_t address,
+                             uint64_t *offset)
 {
-    for (size_t i = 0; i < subject->buffer_count; i++)
-        if (subject->buffers[i].input &&
-            address >= subject->buffers[i].address &&
-            address - subject->buffers[i].address < subject->buffers[i].bytes)
+    for (size_t i = 0; i < subject->buffer_count; i++) {
+        *offset = address - subject->buffers[i].address;
+        if (*offset < subject->buffers[i].bytes)
             return i;
+    }
     return SIZE_MAX;
+}
+
+size_t groat__subject_input(const groat__subject *subject, uint64_t address,
+                            uint64_t *offset)
+{
+    size_t i = groat__subject_buffer(subject, address, offset);
+
+    return i != SIZE_MAX && subject->buffers[i].input ? i : SIZE_MAX;
 }
 
 /* Returns the buffer that a copy reads: that of its first lane in range or, if
@@ -137,9 +146,11 @@ static size_t buffer_at(const groat__subject *subject, uint64_t address)
 static size_t buffer_of(const groat__subject *subject, const groat__step *step,
                         unsigned lanes, size_t before)
 {
+    uint64_t offset;
+
     for (unsigned l = 0; l < lanes; l++)
         if (groat__step_has(step, l) && !(step->zeros >> l & 1))
-            return buffer_at(subject, step->asked[l]);
+            return groat__subject_input(subject, step->asked[l], &offset);
     return before;
 }
 

@@ -373,15 +373,13 @@ static void mark_shared(const grid *g, size_t at, double x, double y)
  * *at, or SIZE_MAX. */
 static size_t origin_of(const grid *g, const groat__cell *cell, int64_t *at)
 {
-    for (size_t i = 0; cell->source && i < g->subject->buffer_count; i++) {
-        uint64_t offset = cell->source - g->subject->buffers[i].address;
+    uint64_t offset = 0;
+    size_t buffer = SIZE_MAX;
 
-        *at = (int64_t)offset;
-        if (g->subject->buffers[i].input &&
-            offset < g->subject->buffers[i].bytes)
-            return i;
-    }
-    return SIZE_MAX;
+    if (cell->source)
+        buffer = groat__subject_input(g->subject, cell->source, &offset);
+    *at = (int64_t)offset;
+    return buffer;
 }
 
 /* Writes the lower label: the contents of the cell. */

@@ -18,34 +18,25 @@ bool groat__step_has(const groat__step *step, unsigned lane)
     return step->active >> lane & 1;
 }
 
-/* Returns an array with room for one more item; on failure sets record->failed
- * and returns NULL. */
-static void *grow(groat__record *record, void *items, size_t count, size_t *cap,
-                  size_t bytes)
+/* Adds an item of zeros to the array that *items points to; on failure sets
+ * record->failed and returns NULL. */
+static void *add_item(groat__record *record, void *items, size_t *count,
+                      size_t *cap, size_t bytes)
 {
     size_t more = *cap ? 2 * *cap : 256;
-    void *grown;
+    unsigned char *grown;
 
-    if (count < *cap)
-        return items;
-    grown = realloc(items, more * bytes);
-    if (grown)
+    memcpy(&grown, items, sizeof(grown));
+    if (*count == *cap) {
+        grown = realloc(grown, more * bytes);
+        if (!grown) {
+            record->failed = true;
+            return NULL;
+        }
         *cap = more;
-    else
-        record->failed = true;
-    return grown;
-}
-
-static groat__step *next_step(groat__record *record)
-{
-    groat__step *steps = grow(record, record->steps, record->count,
-                              &record->cap, sizeof(*steps));
-
-    if (!steps)
-        return NULL;
-    record->steps = steps;
-    memset(&record->steps[record->count], 0, sizeof(record->steps[0]));
-    return &record->steps[record->count++];
+        memcpy(items, &grown, sizeof(grown));
+    }
+    return memset(grown + (*count)++ * bytes, 0, bytes);
 }
 
 static bool is_access(groat_access access)
@@ -56,18 +47,6 @@ static bool is_access(groat_access access)
 static bool is_device(groat_access access)
 {
     return access == GROAT_ACCESS_LOAD || access == GROAT_ACCESS_STORE;
-}
-
-/* Returns room for a LOAD's or STORE's addresses. */
-static groat__touch *next_touch(groat__record *record)
-{
-    groat__touch *touches = grow(record, record->touches, record->touch_count,
-                                 &record->touch_cap, sizeof(*touches));
-
-    if (!touches)
-        return NULL;
-    record->touches = touches;
-    return &touches[record->touch_count++];
 }
 
 static bool goes_on(const groat__record *record, const groat_trace *event)
@@ -84,31 +63,29 @@ static bool goes_on(const groat__record *record, const groat_trace *event)
 static void add_moment(groat__record *record, const groat_trace *event)
 {
     unsigned lanes = (unsigned)__builtin_popcountll(event->active);
-    groat__moment *moments;
+    groat__moment *moment;
 
     if (goes_on(record, event)) {
         record->moments[record->moment_count - 1].lanes += lanes;
         return;
     }
-    moments = grow(record, record->moments, record->moment_count,
-                   &record->moment_cap, sizeof(*moments));
-    if (!moments)
-        return;
-    record->moments = moments;
-    moments[record->moment_count++] =
-        (groat__moment){.access = event->access,
-                        .wave = event->wave,
-                        .mbarrier = event->mbarrier,
-                        .phase = event->phase,
-                        .bytes = event->bytes,
-                        .lanes = lanes,
-                        .step = record->count,
-                        .touch = record->touch_count};
+    moment = add_item(record, &record->moments, &record->moment_count,
+                      &record->moment_cap, sizeof(*moment));
+    if (moment)
+        *moment = (groat__moment){.access = event->access,
+                                  .wave = event->wave,
+                                  .mbarrier = event->mbarrier,
+                                  .phase = event->phase,
+                                  .bytes = event->bytes,
+                                  .lanes = lanes,
+                                  .step = record->count,
+                                  .touch = record->touch_count};
 }
 
 static void add_step(groat__record *record, const groat_trace *event)
 {
-    groat__step *step = next_step(record);
+    groat__step *step = add_item(record, &record->steps, &record->count,
+                                 &record->cap, sizeof(*step));
 
     if (!step)
         return;
@@ -135,7 +112,9 @@ static void add_step(groat__record *record, const groat_trace *event)
 
 static void add_touch(groat__record *record, const groat_trace *event)
 {
-    groat__touch *touch = next_touch(record);
+    groat__touch *touch =
+        add_item(record, &record->touches, &record->touch_count,
+                 &record->touch_cap, sizeof(*touch));
 
     if (!touch)
         return;

@@ -85,17 +85,6 @@ static bool add_spans(groat__str *out, const groat__record *record,
     return true;
 }
 
-/* Finds the buffer of a device address; buffer_count: it is in none. */
-static size_t buffer_of(const groat__subject *subject, uint64_t address)
-{
-    size_t i = 0;
-
-    while (i < subject->buffer_count &&
-           address - subject->buffers[i].address >= subject->buffers[i].bytes)
-        i++;
-    return i;
-}
-
 /* Appends ,[[buffer,from,to,...],...] of LOADs or STOREs [first, end); the
  * bytes of no buffer are addresses.  False: out of memory. */
 static bool add_touches(groat__str *out, const groat__record *record,
@@ -109,13 +98,15 @@ static bool add_touches(groat__str *out, const groat__record *record,
         const groat__touch *touch = &record->touches[i];
 
         for (unsigned l = 0; l < record->lanes; l++) {
-            size_t buffer = buffer_of(subject, touch->at[l]);
-            uint64_t from = touch->at[l];
+            uint64_t from = 0;
+            size_t buffer = groat__subject_buffer(subject, touch->at[l], &from);
 
             if ((touch->active >> l & 1) == 0)
                 continue;
-            if (buffer < subject->buffer_count)
-                from -= subject->buffers[buffer].address;
+            if (buffer == SIZE_MAX) {
+                buffer = subject->buffer_count;
+                from = touch->at[l];
+            }
             all.at[all.count++] = (span){buffer, from, from + touch->bytes};
         }
     }
@@ -142,19 +133,17 @@ static void add_source(groat__str *out, const groat__record *record,
 {
     const groat__step *step = &record->steps[moment->step];
     uint64_t address = 0;
+    uint64_t offset = 0;
     size_t buffer;
 
     for (unsigned l = 0; l < record->lanes && !address; l++)
         if (groat__step_has(step, l) && (step->zeros >> l & 1) == 0)
             address = step->asked[l];
-    buffer = buffer_of(subject, address);
-    if (!address)
-        groat__str_add(out, ",-2,0");
-    else if (buffer < subject->buffer_count && subject->buffers[buffer].input)
-        groat__str_addf(out, ",%zu,%" PRIu64, buffer,
-                        address - subject->buffers[buffer].address);
+    buffer = groat__subject_input(subject, address, &offset);
+    if (buffer != SIZE_MAX)
+        groat__str_addf(out, ",%zu,%" PRIu64, buffer, offset);
     else
-        groat__str_add(out, ",-1,0");
+        groat__str_add(out, address ? ",-1,0" : ",-2,0");
 }
 
 static bool add_moment(groat__str *out, const groat__record *record,
