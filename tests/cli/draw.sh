@@ -171,47 +171,51 @@ has_page() {
         ${places:+"$places"} 2>&1) &&
         pass "$of: its steps" || fail "$of: its steps" "$said"
 }
+browser=$(command -v chromium || command -v chromium-browser || :)
+[ -n "$browser" ] || skip "a page in a browser: there is no chromium"
+
+# visit STEP OPTION...: has a browser without a window open the page at a step.
+visit() {
+    at=$1
+    shift
+    "$browser" --headless --no-sandbox --disable-gpu "$@" \
+        --user-data-dir="$work/browser" "file://$work/page.html#step=$at" \
+        2>/dev/null </dev/null
+}
+
+# shows STEP WORDS...: checks what the page says there.
+shows() {
+    [ -n "$browser" ] || return 0
+    visit "$1" --dump-dom >"$work/dom" || :
+    at=$1
+    shift
+    for words; do
+        grep -F -q "$words" "$work/dom" && pass "in a browser, $at: $words" ||
+            fail "in a browser, $at: $words"
+    done
+}
 (cd "$work" && "$groat" new gemv >/dev/null --from gemv)
 has_page "no shared memory" 8,9 0 "load a 32768,load x 16384,store y 16" \
     "$work/gemv" --target cpu:sm_90a
+shows 1 "Wave 0 loads bytes 0 to 8191 of a, 0 to 16383 of x" \
+    '<div id="shared" hidden'
 sed 's/    global_store4(\(.*\), float_bits(\(.*\)));/    *reinterpret_cast<float *>(\1) = \2;/' \
     "$work/gemv/gemv.h" >"$work/own.h"
 mv "$work/own.h" "$work/gemv/gemv.h"
 has_page "pointers of its own" 8,9 0 "load a 32768,load x 16384,store y 16" \
     "$work/gemv" --target cpu:sm_90a --pointers
-if command -v chromium >/dev/null; then
-    chromium --headless --no-sandbox --disable-gpu --dump-dom \
-        --user-data-dir="$work/browser" "file://$work/page.html#step=1" \
-        >"$work/dom" 2>/dev/null </dev/null || :
-    for words in "Wave 0 loads bytes 0 to 8191 of a, 0 to 16383 of x" \
-        '<div id="shared" hidden'; do
-        grep -F -q "$words" "$work/dom" && pass "in a browser: $words" ||
-            fail "in a browser: $words"
-    done
-fi
 has_page "a tile" 0,1,2,5,6,7,9 8192 "" $loader
 has_page "a ring" 1,2,4,5,6 98304 "" kv_producer_pipeline --target cpu:sm_90a
-browser=$(command -v chromium || command -v chromium-browser || :)
+shows 0 "Nothing has happened yet." "step 0 of"
+shows 64 "Wave 4 copies 2048 bytes" "counted by mbarrier 98320, phase 0" \
+    "<td>waits for mbarrier 98304, phase 0</td>"
+shows 9999 "<td>arrives on mbarrier 98344"
 if [ -n "$browser" ]; then
-    for step in 0 64 9999; do
-        "$browser" --headless --no-sandbox --disable-gpu --dump-dom \
-            --user-data-dir="$work/browser" "file://$work/page.html#step=$step" \
-            >"$work/dom-$step" 2>/dev/null </dev/null || :
-    done
-    for words in "0:Nothing has happened yet." "0:step 0 of" \
-        "64:Wave 4 copies 2048 bytes" "64:counted by mbarrier 98320, phase 0" \
-        "64:<td>waits for mbarrier 98304, phase 0</td>" "9999:<td>arrives on mbarrier 98344"; do
-        grep -F -q "${words#*:}" "$work/dom-${words%%:*}" &&
-            pass "in a browser, ${words%%:*}: ${words#*:}" ||
-            fail "in a browser, ${words%%:*}: ${words#*:}"
-    done
     # pixels STEP SCHEME COLOUR: of a picture of the page; 0 is dark, 1 light.
     pixels() {
-        [ -f "$work/$1-$2.png" ] || "$browser" --headless --no-sandbox \
-            --disable-gpu --blink-settings=preferredColorScheme="$2" \
-            --window-size=800,600 --screenshot="$work/$1-$2.png" \
-            --user-data-dir="$work/browser" "file://$work/page.html#step=$1" \
-            >/dev/null 2>&1 </dev/null
+        [ -f "$work/$1-$2.png" ] ||
+            visit "$1" --blink-settings=preferredColorScheme="$2" \
+                --window-size=800,600 --screenshot="$work/$1-$2.png" >/dev/null
         python3 "$tree/tests/tools/colours.py" "$work/$1-$2.png" \
             >"$work/colours" 2>&1
         sed -n "s/^$3 //p" "$work/colours" | grep . || echo 0
@@ -226,8 +230,6 @@ if [ -n "$browser" ]; then
     [ "$after" -gt 20000 ] && [ "$(pixels 64 0 16181c)" -gt 100000 ] &&
         [ "$(pixels 64 0 ffffff)" -lt 1000 ] && pass "a picture in the dark" ||
         fail "a picture in the dark" "$after pixels are in flight"
-else
-    skip "a page in a browser: there is no chromium"
 fi
 
 # check.py PICTURE ANSWER REPORT [BYTE:ROW,COLUMN|BYTE:zero|

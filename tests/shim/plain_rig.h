@@ -25,12 +25,9 @@ static inline void plain_write(const rig *r)
 
 static inline void plain_new_cuda(shim_cuda_control *cuda)
 {
-    memset(cuda, 0, sizeof(*cuda));
-    cuda->driver = 13000;
+    shim_cuda_reset(cuda);
     cuda->devices = 1;
-    cuda->capability[0] = 9;
-    cuda->shared_optin = 232448;
-    cuda->proc_address = true;
+    cuda->static_shared = 0;
 }
 
 static inline void plain_new_nvrtc(shim_nvrtc_control *nvrtc)
