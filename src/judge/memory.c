@@ -410,7 +410,7 @@ void groat__judge_global_load(struct groat_cpu_env *env,
     groat__judge_check_device(j, address, bytes, "reads");
     groat__judge_check_alignment(j, address, bytes, "reads");
     memcpy(to, (const void *)(uintptr_t)address, bytes);
-    groat__judge_note_device(j, GROAT_ACCESS_LOAD, address, bytes);
+    groat__judge_note(j, GROAT_ACCESS_LOAD, 0, bytes, address, true);
     count_one(j);
 }
 
@@ -424,7 +424,7 @@ void groat__judge_global_store(struct groat_cpu_env *env,
     groat__judge_check_alignment(j, address, bytes, "writes");
     groat__judge_unwritten_keep(j, address, bytes);
     memcpy((void *)(uintptr_t)address, from, bytes);
-    groat__judge_note_device(j, GROAT_ACCESS_STORE, address, bytes);
+    groat__judge_note(j, GROAT_ACCESS_STORE, 0, bytes, address, true);
     count_one(j);
 }
 
@@ -493,9 +493,10 @@ void groat__judge_buffer_load(struct groat_cpu_env *env,
     view v = look(j, base, num_records, voffset, soffset, bytes, "reads");
 
     memset(to, 0, bytes);
-    if (v.inside != 0)
+    if (v.inside != 0) {
         memcpy(to, (const void *)(uintptr_t)v.source, v.inside);
-    groat__judge_note_device(j, GROAT_ACCESS_LOAD, v.source, v.inside);
+        groat__judge_note(j, GROAT_ACCESS_LOAD, 0, v.inside, v.source, true);
+    }
     count_one(j);
 }
 

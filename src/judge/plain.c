@@ -109,9 +109,9 @@ void groat__judge_touch(struct groat_cpu_env *env, const void *address,
             groat__judge_check_alignment(j, at, (uint32_t)bytes, verb);
         if (kind != GROAT_CPU_READ)
             groat__judge_unwritten_keep(j, at, bytes);
-        groat__judge_note_device(
+        groat__judge_note(
             j, kind == GROAT_CPU_READ ? GROAT_ACCESS_LOAD : GROAT_ACCESS_STORE,
-            at, (uint32_t)bytes);
+            0, (uint32_t)bytes, at, true);
     }
 }
 

@@ -56,12 +56,25 @@ static groat__traced *add_item(groat__judge *j, const groat__traced *like)
     return &trace->items[trace->count - 1];
 }
 
+static bool is_device(groat_access access)
+{
+    return access == GROAT_ACCESS_LOAD || access == GROAT_ACCESS_STORE;
+}
+
+/* Finds or adds the instruction; NULL: it is only counted. */
 static groat__traced *item_of(groat__judge *j, const groat__traced *like,
                               uint64_t bit)
 {
     groat__traced *item = find_item(j, like, bit);
 
-    return item != NULL ? item : add_item(j, like);
+    if (item != NULL)
+        return item;
+    if (is_device(like->access) &&
+        j->traces[groat__judge_wave_of(j, j->current)].count >= NOTED_MAX) {
+        groat__judge_fiber(j)->left_out++;
+        return NULL;
+    }
+    return add_item(j, like);
 }
 
 void groat__judge_note(groat__judge *j, groat_access access, uint32_t shared,
@@ -73,35 +86,13 @@ void groat__judge_note(groat__judge *j, groat_access access, uint32_t shared,
     uint64_t bit = (uint64_t)1 << lane;
     groat__traced *item;
 
-    if (!groat__judge_tells(j))
+    item = groat__judge_tells(j) ? item_of(j, &like, bit) : NULL;
+    if (item == NULL)
         return;
-    item = item_of(j, &like, bit);
     item->active |= bit;
     item->shared[lane] = shared;
     item->source[lane] = reads ? asked : 0;
     item->asked[lane] = asked;
-}
-
-void groat__judge_note_device(groat__judge *j, groat_access access,
-                              uint64_t address, uint32_t bytes)
-{
-    const groat__traced like = {
-        .access = access, .bytes = bytes, .mbarrier = GROAT__JUDGE_NO_MBARRIER};
-    size_t lane = groat__judge_lane(j);
-    groat__traced *item;
-
-    if (!groat__judge_tells(j) || bytes == 0)
-        return;
-    item = find_item(j, &like, (uint64_t)1 << lane);
-    if (item == NULL &&
-        j->traces[groat__judge_wave_of(j, j->current)].count >= NOTED_MAX) {
-        groat__judge_fiber(j)->left_out++;
-        return;
-    }
-    if (item == NULL)
-        item = add_item(j, &like);
-    item->active |= (uint64_t)1 << lane;
-    item->source[lane] = address;
 }
 
 void groat__judge_note_wait(groat__judge *j, groat_access access,

@@ -9,13 +9,11 @@
 
 #define GROAT__JUDGE_NO_MBARRIER (~0u)
 
-/* Notes one lane's access.  Of a copy, `asked` is the device address, and
- * `reads` is false where that is out of range and zeros are copied. */
+/* Notes one lane's access.  Of a copy, a LOAD and a STORE, `asked` is the
+ * device address; of a copy, `reads` is false where that is out of range and
+ * zeros are copied. */
 void groat__judge_note(groat__judge *j, groat_access access, uint32_t shared,
                        uint32_t bytes, uint64_t asked, bool reads);
-/* Notes one lane's access to device memory, a LOAD or a STORE. */
-void groat__judge_note_device(groat__judge *j, groat_access access,
-                              uint64_t address, uint32_t bytes);
 /* Notes that a lane arrives or waits; see groat_access. */
 void groat__judge_note_wait(groat__judge *j, groat_access access,
                             unsigned mbarrier, unsigned phase);
