@@ -17,7 +17,6 @@
 
 #include "cli/bench/bench.h"
 #include "cli/run/trial.h"
-#include "cli/run/watch.h"
 #include "kernels-src/driver/measured.h"
 
 enum { ROUNDS = 15, REPEATS = 10, ROUNDS_JUDGED = 5, SIDES_MAX = 48 };
@@ -149,27 +148,13 @@ static groat_status add_all(groat__bench *b, race *r)
     return status;
 }
 
-static groat_status time_side(groat__bench *b, const race *r, side *s,
-                              double *us)
-{
-    groat__watch watch = {0};
-    groat_status status;
-
-    if (strcmp(b->backend, "cpu") == 0)
-        groat__watch_start(&watch, b->cli, &s->trial);
-    status =
-        groat_kernel_time(s->trial.kernel, &s->how, s->trial.plan.args,
-                          s->trial.plan.args_bytes, r->repeats, us, &b->error);
-    groat__watch_stop(&watch);
-    return status;
-}
-
 static groat_status run_round(groat__bench *b, race *r, size_t round)
 {
     for (size_t i = 0; i < r->count; i++) {
         /* Each round starts with another kernel. */
         side *s = &r->sides[(i + round) % r->count];
-        groat_status status = time_side(b, r, s, &s->us[round]);
+        groat_status status = groat__trial_time(
+            b->cli, &s->trial, &s->how, r->repeats, &s->us[round], &b->error);
 
         if (status != GROAT_OK)
             return status;

@@ -423,6 +423,21 @@ static bool is_cpu(const groat__trial *trial)
     return strncmp(groat_spec_target(trial->spec), "cpu:", 4) == 0;
 }
 
+groat_status groat__trial_time(groat__cli *cli, groat__trial *trial,
+                               const groat_launch *how, unsigned repeats,
+                               double *us, groat_error *error)
+{
+    groat__watch watch = {.more = repeats > 0 ? repeats - 1 : 0};
+    groat_status status;
+
+    if (is_cpu(trial))
+        groat__watch_start(&watch, cli, trial);
+    status = groat_kernel_time(trial->kernel, how, trial->plan.args,
+                               trial->plan.args_bytes, repeats, us, error);
+    groat__watch_stop(&watch);
+    return status;
+}
+
 static groat_status launch(groat__cli *cli, groat__trial *trial, buffers *at,
                            groat_error *error)
 {
@@ -456,13 +471,8 @@ static groat_status launch(groat__cli *cli, groat__trial *trial, buffers *at,
     status = judge(cli, trial, at, error);
     if (status || (repeat <= 1 && !cli->values.time))
         return status;
-    watch = (groat__watch){.more = repeat > 0 ? repeat - 1 : 0};
-    if (is_cpu(trial))
-        groat__watch_start(&watch, cli, trial);
-    status =
-        groat_kernel_time(trial->kernel, &how, plan->args, plan->args_bytes,
-                          (unsigned)repeat, &trial->launch_us, error);
-    groat__watch_stop(&watch);
+    status = groat__trial_time(cli, trial, &how, (unsigned)repeat,
+                               &trial->launch_us, error);
     if (status == GROAT_JUDGED)
         trial->verdict = GROAT__WRONG;
     trial->device_clock = !status && !is_cpu(trial);

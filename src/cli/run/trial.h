@@ -72,6 +72,11 @@ groat_status groat__trial_fill(const groat__cli *cli, const groat__trial *trial,
 groat_status groat__trial_launch(groat__cli *cli, groat__trial *trial,
                                  groat_error *error);
 
+/* groat_kernel_time(), under a watch on cpu targets. */
+groat_status groat__trial_time(groat__cli *cli, groat__trial *trial,
+                               const groat_launch *how, unsigned repeats,
+                               double *us, groat_error *error);
+
 /* Allocates `count` objects of `bytes` each, zeroed, with the alignment of a
  * trial, which calloc() does not guarantee; NULL on failure.  free() them. */
 void *groat__trials_take(size_t count, size_t bytes);
