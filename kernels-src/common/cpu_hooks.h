@@ -32,6 +32,10 @@ enum {
     GROAT_CPU_ATOMIC_ADD_FLOAT
 };
 
+/* What an instruction belongs to: another library, a line of the kernel's, or
+ * code that stands behind one. */
+enum { GROAT_CPU_ELSEWHERE, GROAT_CPU_LINE, GROAT_CPU_BEHIND };
+
 /* Kinds of plain access. */
 enum { GROAT_CPU_READ, GROAT_CPU_WRITE, GROAT_CPU_ATOMIC };
 

@@ -455,13 +455,17 @@ groat_cpu_bind(groat_cpu_env *env)
 
 #define GROAT_UNTOLD __attribute__((noinline, unused, no_sanitize("thread")))
 
+extern "C" const unsigned char __ehdr_start[]
+    __attribute__((visibility("hidden")));
+extern "C" const unsigned char etext[] __attribute__((visibility("hidden")));
+
 #ifdef GROAT_CPU_TOLD
-// Functions that stand behind a kernel's line; see groat_cpu_bound().
+// Functions that stand behind a kernel's line.
 #define GROAT_BEHIND GROAT_UNTOLD __attribute__((section("groat_behind")))
 
-extern "C" const char __start_groat_behind[]
+extern "C" const unsigned char __start_groat_behind[]
     __attribute__((visibility("hidden")));
-extern "C" const char __stop_groat_behind[]
+extern "C" const unsigned char __stop_groat_behind[]
     __attribute__((visibility("hidden")));
 
 GROAT_UNTOLD static bool groat_cpu_is_behind(const void *at)
@@ -475,18 +479,23 @@ static bool groat_cpu_is_behind(const void *)
 }
 #endif
 
-// What this thread was bound to (nullptr: nothing), and whether an instruction
-// is in no line of the kernel's.
-extern "C" __attribute__((visibility("default"))) GROAT_UNTOLD groat_cpu_env *
-groat_cpu_bound(const void *at, bool *behind)
+// Where a thread was interrupted.  Touches nothing, as that may be anywhere.
+extern "C" __attribute__((visibility("default"))) GROAT_UNTOLD int
+groat_cpu_where(const void *at)
 {
-    *behind = groat_cpu_is_behind(at);
+    return groat_cpu_is_behind(at)            ? GROAT_CPU_BEHIND
+           : at >= __ehdr_start && at < etext ? GROAT_CPU_LINE
+                                              : GROAT_CPU_ELSEWHERE;
+}
+
+// What this thread was bound to; nullptr: nothing.
+extern "C" __attribute__((visibility("default"))) GROAT_UNTOLD groat_cpu_env *
+groat_cpu_bound()
+{
     return groat::cpu_env;
 }
 
 #ifdef GROAT_CPU_TOLD
-extern "C" const unsigned char __ehdr_start[]
-    __attribute__((visibility("hidden")));
 extern "C" const unsigned char _end[] __attribute__((visibility("hidden")));
 
 namespace groat {

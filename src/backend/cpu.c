@@ -58,17 +58,15 @@ typedef struct cpu {
                             * pointer accesses                              */
 } cpu;
 
-/* groat_cpu_bound() of common/vendor_cpu.h. */
-typedef struct groat_cpu_env *groat__bound_fn(const void *at, bool *behind);
-
 struct groat__module {
     void *handle;
     int fd; /* open as long as the code is loaded, see open_code */
     void (*entry)(const void *args);
     unsigned (*bind)(struct groat_cpu_env *env);
-    groat__bound_fn *bound; /* NULL: cannot be interrupted */
+    /* NULL: the kernel cannot be interrupted. */
+    int (*where)(const void *at);
+    struct groat_cpu_env *(*bound)(void);
     void (*plain)(struct groat_cpu_plain *out); /* NULL: reports no pointers */
-    groat__loader_part code;
     const groat__arch *arch;
     char *name;
 };
@@ -131,6 +129,7 @@ static groat_status resolve(groat__module *m, const char *entry,
 {
     void *function = dlsym(m->handle, entry);
     void *bind = dlsym(m->handle, "groat_cpu_bind");
+    void *where = dlsym(m->handle, "groat_cpu_where");
     void *bound = dlsym(m->handle, "groat_cpu_bound");
     void *plain = dlsym(m->handle, "groat_cpu_plain");
 
@@ -141,9 +140,9 @@ static groat_status resolve(groat__module *m, const char *entry,
                            function == NULL ? entry : "groat_cpu_bind");
     memcpy(&m->entry, &function, sizeof(function));
     memcpy(&m->bind, &bind, sizeof(bind));
+    memcpy(&m->where, &where, sizeof(where));
     memcpy(&m->bound, &bound, sizeof(bound));
     memcpy(&m->plain, &plain, sizeof(plain));
-    m->code = groat__loader_code((uintptr_t)function);
     return GROAT_OK;
 }
 
@@ -365,26 +364,19 @@ static void read_context(const ucontext_t *context, uintptr_t *at,
 /* Finds the innermost instruction of the kernel's lines: `at`, or the call of
  * the code behind them that was interrupted.  0: it is not the kernel's code.
  */
-static uintptr_t find_line(const groat__module *m, uintptr_t at,
-                           struct groat_cpu_env **env)
+static uintptr_t find_line(const groat__module *m, uintptr_t at)
 {
+    int where = m->where((const void *)at);
     void *calls[CALLS_MAX];
-    bool behind = true;
     int count;
 
-    if (at - m->code.start >= m->code.bytes)
-        return 0;
-    *env = m->bound((const void *)at, &behind);
-    if (!behind)
-        return at;
+    if (where != GROAT_CPU_BEHIND)
+        return where == GROAT_CPU_LINE ? at : 0;
     count = backtrace(calls, CALLS_MAX);
     for (int i = 0; i < count; i++) {
         uintptr_t call = (uintptr_t)calls[i] - 1;
 
-        if (call - m->code.start >= m->code.bytes)
-            continue;
-        (void)m->bound((const void *)call, &behind);
-        if (!behind)
+        if (m->where((const void *)call) == GROAT_CPU_LINE)
             return call;
     }
     return at;
@@ -395,14 +387,17 @@ static uintptr_t find_line(const groat__module *m, uintptr_t at,
 static void cpu_interrupt(groat__module *module, const void *context,
                           const char *why)
 {
-    struct groat_cpu_env *env = NULL;
+    struct groat_cpu_env *env;
     uintptr_t at;
     uintptr_t stack;
     uintptr_t line;
 
     read_context(context, &at, &stack);
-    line = module->bound == NULL ? 0 : find_line(module, at, &env);
-    if (line != 0 && env != NULL)
+    if (module->where == NULL || module->bound == NULL)
+        return;
+    line = find_line(module, at);
+    env = line != 0 ? module->bound() : NULL;
+    if (env != NULL)
         groat__judge_interrupt(env, line, stack, why);
 }
 

@@ -105,37 +105,6 @@ bool groat__loader_mapped_id(uintptr_t base, char *out, size_t out_bytes)
     return s.found;
 }
 
-typedef struct code_search {
-    uintptr_t address;
-    groat__loader_part found;
-} code_search;
-
-static int look_for_code(struct dl_phdr_info *info, size_t size, void *user)
-{
-    code_search *s = user;
-
-    (void)size;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-        uintptr_t start = info->dlpi_addr + part->p_vaddr;
-
-        if (part->p_type != PT_LOAD || (part->p_flags & PF_X) == 0 ||
-            s->address - start >= part->p_memsz)
-            continue;
-        s->found = (groat__loader_part){start, part->p_memsz};
-        return 1;
-    }
-    return 0;
-}
-
-groat__loader_part groat__loader_code(uintptr_t address)
-{
-    code_search s = {.address = address};
-
-    (void)dl_iterate_phdr(look_for_code, &s);
-    return s.found;
-}
-
 /* Defined by the linker: the ELF header of the file that this code is in. */
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 

@@ -32,12 +32,4 @@ bool groat__loader_build_id(const char *path, char *out, size_t out_bytes);
 /* The same for the library that the loader has mapped at this base. */
 bool groat__loader_mapped_id(uintptr_t base, char *out, size_t out_bytes);
 
-typedef struct groat__loader_part {
-    uintptr_t start;
-    size_t bytes;
-} groat__loader_part;
-
-/* Finds the mapped code that an address is in; 0 bytes: it is in none. */
-groat__loader_part groat__loader_code(uintptr_t address);
-
 #endif
