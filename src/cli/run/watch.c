@@ -23,9 +23,10 @@
 #include <unistd.h>
 
 enum {
-    GRACE_MS = 200, /* for hooks of the judge, which look at the time, too */
-    AGAIN_MS = 20,  /* until a thread is interrupted again */
-    TRIES = 500,    /* the judge may be busy, or look lines up */
+    GRACE_MS = 200,   /* for hooks of the judge, which look at the time, too */
+    AGAIN_MS = 20,    /* until a thread is interrupted again */
+    TRIES = 500,      /* the judge may be busy */
+    LINES_MS = 60000, /* for a launch that ends to look its lines up */
     STACK_BYTES = 64 << 10
 };
 
@@ -126,14 +127,13 @@ static void *run(void *user)
     bool over =
         wait_ms(watch, 1000 * (uint64_t)watch->cli->judge_seconds + GRACE_MS);
 
-    /* A launch that was interrupted ends, though its cluster may run again and
-     * lines are looked up. */
-    for (uint64_t i = 0; !over && (i < tries || atomic_load(&watch->taken) > 0);
-         i++) {
+    for (uint64_t i = 0; !over && i < tries; i++) {
         if (watch->count > 0)
             interrupt_threads();
         over = wait_ms(watch, AGAIN_MS);
     }
+    if (!over && atomic_load(&watch->taken) > 0)
+        over = wait_ms(watch, LINES_MS);
     if (!over || atomic_load(&watch->signal))
         end_process(watch);
     return NULL;
