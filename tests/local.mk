@@ -438,6 +438,7 @@ groat_cli_tests = \
 	%D%/cli/fleet.sh \
 	%D%/cli/fleet_page.sh \
 	%D%/cli/judge.sh \
+	%D%/cli/judge_names.sh \
 	%D%/cli/json.sh \
 	%D%/cli/losses.sh \
 	%D%/cli/manual.sh \
@@ -588,6 +589,8 @@ EXTRA_DIST += \
 	%D%/kernels/products/params.def \
 	%D%/kernels/products/run.def \
 	%D%/kernels/cuda/kernels.cu \
+	%D%/kernels/cuda/names.cu \
+	%D%/kernels/cuda/names.txt \
 	%D%/kernels/boxes/params.def \
 	%D%/kernels/boxes/run.def \
 	%D%/kernels/faults/params.def \

@@ -439,6 +439,11 @@ template <class T> GROAT_LANES T abs(T x)
     return x < 0 ? -x : x;
 }
 
+GROAT_LANES long long llabs(long long x)
+{
+    return abs(x);
+}
+
 template <class T> GROAT_LANES T __ldg(const T *address)
 {
     return *address;
@@ -467,17 +472,81 @@ GROAT_LANES int product24(unsigned x, unsigned y)
     return (int)((unsigned)((int)(x << 8) >> 8) * (unsigned)((int)(y << 8) >> 8));
 }
 
-// As the device converts: what does not fit becomes the nearest number that does,
-// a NaN 0.
-template <class T> GROAT_LANES T whole(float x)
+// As the device converts: what does not fit becomes the nearest number that does;
+// a NaN 0, but if either side has 64 bits the number with the highest bit alone.
+template <class T, class F> GROAT_LANES T whole(F x)
 {
-    const T most = (T)~0 > 0 ? (T)~0 : (T)0x7fffffff;
-    const T least = (T)~0 > 0 ? 0 : (T)0x80000000;
+    const bool has_sign = (T)~(T)0 < (T)1;
+    const T top = (T)((T)1 << (8 * sizeof(T) - 1));
+    const T least = has_sign ? top : 0;
+    const T most = (T)~least;
 
-    return x != x ? 0 : x >= (float)most ? most : x <= (float)least ? least : (T)x;
+    if (x != x)
+        return sizeof(T) == 8 || sizeof(F) == 8 ? top : 0;
+    return x >= (F)most ? most : x <= (F)least ? least : (T)x;
 }
 
 } // namespace groat
+
+// Conversions of a float or double to whole numbers, with each rounding.
+#define GROAT_TO_WHOLE(name, type, from, suffix)                               \
+    GROAT_LANES type name##_rn(from x)                                         \
+    {                                                                          \
+        return groat::whole<type>(__builtin_rint##suffix(x));                  \
+    }                                                                          \
+    GROAT_LANES type name##_rz(from x)                                         \
+    {                                                                          \
+        return groat::whole<type>(__builtin_trunc##suffix(x));                 \
+    }                                                                          \
+    GROAT_LANES type name##_rd(from x)                                         \
+    {                                                                          \
+        return groat::whole<type>(__builtin_floor##suffix(x));                 \
+    }                                                                          \
+    GROAT_LANES type name##_ru(from x)                                         \
+    {                                                                          \
+        return groat::whole<type>(__builtin_ceil##suffix(x));                  \
+    }
+
+GROAT_TO_WHOLE(__float2int, int, float, f)
+GROAT_TO_WHOLE(__float2uint, unsigned, float, f)
+GROAT_TO_WHOLE(__float2ll, long long, float, f)
+GROAT_TO_WHOLE(__float2ull, unsigned long long, float, f)
+GROAT_TO_WHOLE(__double2int, int, double, )
+GROAT_TO_WHOLE(__double2uint, unsigned, double, )
+GROAT_TO_WHOLE(__double2ll, long long, double, )
+GROAT_TO_WHOLE(__double2ull, unsigned long long, double, )
+
+GROAT_LANES long long __double_as_longlong(double x)
+{
+    long long bits;
+
+    __builtin_memcpy(&bits, &x, sizeof(bits));
+    return bits;
+}
+
+GROAT_LANES double __longlong_as_double(long long bits)
+{
+    double x;
+
+    __builtin_memcpy(&x, &bits, sizeof(x));
+    return x;
+}
+
+GROAT_LANES int __double2hiint(double x)
+{
+    return (int)(__double_as_longlong(x) >> 32);
+}
+
+GROAT_LANES int __double2loint(double x)
+{
+    return (int)__double_as_longlong(x);
+}
+
+GROAT_LANES double __hiloint2double(int high, int low)
+{
+    return __longlong_as_double(
+        (long long)((unsigned long long)(unsigned)high << 32 | (unsigned)low));
+}
 
 GROAT_LANES float __fdividef(float x, float y)
 {
@@ -525,21 +594,24 @@ GROAT_LANES float __fmul_rn(float x, float y)
 #define __popcll(x)        __builtin_popcountll(x)
 #define __ffs(x)           __builtin_ffs(x)
 #define __ffsll(x)         __builtin_ffsll(x)
-#define __float2int_rn(x)  groat::whole<int>(__builtin_rintf(x))
-#define __float2int_rz(x)  groat::whole<int>(truncf(x))
-#define __float2int_rd(x)  groat::whole<int>(floorf(x))
-#define __float2int_ru(x)  groat::whole<int>(ceilf(x))
-#define __float2uint_rn(x) groat::whole<unsigned>(__builtin_rintf(x))
-#define __float2uint_rz(x) groat::whole<unsigned>(truncf(x))
-#define __float2uint_rd(x) groat::whole<unsigned>(floorf(x))
-#define __float2uint_ru(x) groat::whole<unsigned>(ceilf(x))
-#define __int2float_rn(x)  ((float)(x))
-#define __uint2float_rn(x) ((float)(x))
+#define __int2float_rn(x)  ((float)(int)(x))
+#define __uint2float_rn(x) ((float)(unsigned)(x))
+#define __ll2float_rn(x)   ((float)(long long)(x))
+#define __ull2float_rn(x)  ((float)(unsigned long long)(x))
+#define __int2double_rn(x) ((double)(int)(x))
+#define __uint2double_rn(x) ((double)(unsigned)(x))
+#define __ll2double_rn(x)  ((double)(long long)(x))
+#define __ull2double_rn(x) ((double)(unsigned long long)(x))
+#define __double2float_rn(x) ((float)(double)(x))
 #define __ldcg(p)          __ldg(p)
 #define __ldca(p)          __ldg(p)
 #define __ldcs(p)          __ldg(p)
+#define __ldcv(p)          __ldg(p)
+#define __ldlu(p)          __ldg(p)
 #define __stcg(p, x)       (void)(*(p) = (x))
 #define __stcs(p, x)       (void)(*(p) = (x))
+#define __stwb(p, x)       (void)(*(p) = (x))
+#define __stwt(p, x)       (void)(*(p) = (x))
 #define __float_as_uint(x) groat::float_bits(x)
 #define __float_as_int(x)  ((int)groat::float_bits(x))
 #define __uint_as_float(x) groat::bits_float(x)
@@ -564,6 +636,12 @@ GROAT_LANES unsigned __brev(unsigned x)
     return y;
 }
 
+GROAT_LANES unsigned long long __brevll(unsigned long long x)
+{
+    return (unsigned long long)__brev((unsigned)x) << 32 |
+           __brev((unsigned)(x >> 32));
+}
+
 GROAT_LANES unsigned __umulhi(unsigned a, unsigned b)
 {
     return (unsigned)((unsigned long long)a * b >> 32);
@@ -572,6 +650,75 @@ GROAT_LANES unsigned __umulhi(unsigned a, unsigned b)
 GROAT_LANES int __mulhi(int a, int b)
 {
     return (int)((long long)a * b >> 32);
+}
+
+GROAT_LANES unsigned long long __umul64hi(unsigned long long a,
+                                          unsigned long long b)
+{
+    return (unsigned long long)((unsigned __int128)a * b >> 64);
+}
+
+GROAT_LANES long long __mul64hi(long long a, long long b)
+{
+    return (long long)((__int128)a * b >> 64);
+}
+
+// The sum of z and the distance from x to y.
+GROAT_LANES unsigned __sad(int x, int y, unsigned z)
+{
+    return (x < y ? (unsigned)y - (unsigned)x : (unsigned)x - (unsigned)y) + z;
+}
+
+GROAT_LANES unsigned __usad(unsigned x, unsigned y, unsigned z)
+{
+    return (x < y ? y - x : x - y) + z;
+}
+
+// Averages, rounded down, and up where the name has an r.
+GROAT_LANES int __hadd(int x, int y)
+{
+    return (int)(((long long)x + y) >> 1);
+}
+
+GROAT_LANES int __rhadd(int x, int y)
+{
+    return (int)(((long long)x + y + 1) >> 1);
+}
+
+GROAT_LANES unsigned __uhadd(unsigned x, unsigned y)
+{
+    return (unsigned)(((unsigned long long)x + y) >> 1);
+}
+
+GROAT_LANES unsigned __urhadd(unsigned x, unsigned y)
+{
+    return (unsigned)(((unsigned long long)x + y + 1) >> 1);
+}
+
+// Shifts of the 64 bits of a high and a low word, by 31 at most, and by 32 at
+// most where the name has a c (clamped).
+GROAT_LANES unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned by)
+{
+    const unsigned long long both = (unsigned long long)high << 32 | low;
+
+    return (unsigned)(both << (by < 32 ? by : 32) >> 32);
+}
+
+GROAT_LANES unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned by)
+{
+    const unsigned long long both = (unsigned long long)high << 32 | low;
+
+    return (unsigned)(both >> (by < 32 ? by : 32));
+}
+
+GROAT_LANES unsigned __funnelshift_l(unsigned low, unsigned high, unsigned by)
+{
+    return __funnelshift_lc(low, high, by & 31);
+}
+
+GROAT_LANES unsigned __funnelshift_r(unsigned low, unsigned high, unsigned by)
+{
+    return __funnelshift_rc(low, high, by & 31);
 }
 
 GROAT_LANES unsigned __byte_perm(unsigned a, unsigned b, unsigned places)
@@ -587,6 +734,39 @@ GROAT_LANES unsigned __byte_perm(unsigned a, unsigned b, unsigned places)
 GROAT_LANES int __dp4a(int a, int b, int sum)
 {
     return (int)groat::dot4((unsigned)a, (unsigned)b, (unsigned)sum);
+}
+
+GROAT_LANES unsigned __dp4a(unsigned a, unsigned b, unsigned sum)
+{
+    for (int i = 0; i < 32; i += 8)
+        sum += (a >> i & 255u) * (b >> i & 255u);
+    return sum;
+}
+
+// The lanes of the mask whose value has the same bits.
+template <class T> GROAT_LANES unsigned __match_any_sync(unsigned mask, T value)
+{
+    unsigned same = 0;
+
+    for (unsigned rest = mask & (0xffffffffu >> (32 - groat::lanes_here()));
+         rest != 0; rest &= rest - 1) {
+        const T other =
+            groat::from_lane(mask, value, (unsigned)__builtin_ctz(rest));
+
+        if (__builtin_memcmp(&other, &value, sizeof(T)) == 0)
+            same |= rest & -rest;
+    }
+    return same;
+}
+
+// The mask where all its lanes have the same bits, else 0.
+template <class T>
+GROAT_LANES unsigned __match_all_sync(unsigned mask, T value, int *all_same)
+{
+    const unsigned here = mask & (0xffffffffu >> (32 - groat::lanes_here()));
+
+    *all_same = __match_any_sync(mask, value) == here;
+    return *all_same ? here : 0;
 }
 
 #define GROAT_REDUCE(name, expression)                                         \
