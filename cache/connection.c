@@ -742,12 +742,20 @@ groat_status groat__connection_fail(groat__store *store, int rc,
                                     const char *doing, bool *again,
                                     groat_error *error)
 {
-    groat_status status = groat__fail_vendor(
-        error, GROAT_IO, "sqlite3_step", rc, "%s of %s failed: %s (SQLite %d)",
-        doing, store->path, groat__handle_words(store->db, rc), rc);
+    groat_status status;
+    bool fit = false;
 
-    bool fit = groat__connection_fault(store, rc, doing);
-
+    if ((rc & 0xff) == SQLITE_NOMEM) {
+        status = groat__fail(error, GROAT_NO_MEMORY, "no memory for %s of %s",
+                             doing, store->path);
+        groat__connection_roll_back(store);
+    } else {
+        status = groat__fail_vendor(error, GROAT_IO, "sqlite3_step", rc,
+                                    "%s of %s failed: %s (SQLite %d)", doing,
+                                    store->path,
+                                    groat__handle_words(store->db, rc), rc);
+        fit = groat__connection_fault(store, rc, doing);
+    }
     if (again != NULL)
         *again = fit;
     return status;

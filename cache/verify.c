@@ -210,14 +210,6 @@ static int read_entry(groat__store *store, const groat__digest *key,
     return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : rc;
 }
 
-static groat_status fail_listing(groat__store *store, int rc,
-                                 groat_error *error)
-{
-    return rc == SQLITE_NOMEM
-               ? groat__fail(error, GROAT_NO_MEMORY, "no memory for a listing")
-               : groat__connection_fail(store, rc, "listing", NULL, error);
-}
-
 /* Lists one entry: reads it locked, calls fn unlocked. */
 static groat_status tell_entry(groat__store *store, const groat__digest *key,
                                groat_cache_fn *fn, void *user, bool *stop,
@@ -232,7 +224,7 @@ static groat_status tell_entry(groat__store *store, const groat__digest *key,
         return status;
     rc = read_entry(store, key, &entry, &found);
     if (rc != SQLITE_OK)
-        status = fail_listing(store, rc, error);
+        status = groat__connection_fail(store, rc, "listing", NULL, error);
     groat__store_leave(store);
     if (status == GROAT_OK && found)
         *stop = fn(user, &entry) != 0;
@@ -258,7 +250,7 @@ groat_status groat__store_each(groat__store *store, const char *key_prefix,
         return status;
     rc = list_keys(store, &low, &high, &list);
     if (rc != SQLITE_OK)
-        status = fail_listing(store, rc, error);
+        status = groat__connection_fail(store, rc, "listing", NULL, error);
     groat__store_leave(store);
     for (size_t i = 0; i < list.count && status == GROAT_OK && !stop; i++)
         status = tell_entry(store, &list.at[i].key, fn, user, &stop, error);

@@ -102,16 +102,15 @@ static groat_status look(groat_context *context, const groat__digest *key,
     groat__nearest_start(&n, identity);
     groat__nearest_store(context, &n, true);
     groat__nearest_memory(context, &n);
-    if (groat__nearest_failed(&n))
-        status =
-            groat__fail(error, GROAT_NO_MEMORY, "no memory to compare kernels");
-    else
+    if (!groat__nearest_failed(&n)) {
         say_miss(context, &n, out);
-    if (status == GROAT_OK) {
         groat__callback_begin(&context->callbacks, &self);
         groat__nearest_each(&n, fn, user);
         groat__callback_end(&context->callbacks, &self);
     }
+    if (groat__nearest_failed(&n))
+        status =
+            groat__fail(error, GROAT_NO_MEMORY, "no memory to compare kernels");
     groat__nearest_free(&n);
     return status;
 }

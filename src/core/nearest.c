@@ -140,8 +140,8 @@ void groat__nearest_free(groat__nearest *nearest)
 
 bool groat__nearest_failed(const groat__nearest *nearest)
 {
-    return nearest->label.failed || nearest->field.failed ||
-           nearest->identity.failed;
+    return nearest->no_memory || nearest->label.failed ||
+           nearest->field.failed || nearest->identity.failed;
 }
 
 static void try_one(groat__nearest *n, const char *identity, const char *lead,
@@ -183,6 +183,16 @@ void groat__nearest_memory(groat_context *context, groat__nearest *nearest)
                     kernel->target);
 }
 
+/* A store that cannot be read has no kernel near it. */
+static void try_entries(groat_context *context, const char *key_prefix,
+                        groat__nearest *nearest)
+{
+    groat_status status =
+        groat__store_each(context->store, key_prefix, try_entry, nearest, NULL);
+
+    nearest->no_memory |= status == GROAT_NO_MEMORY;
+}
+
 void groat__nearest_store(groat_context *context, groat__nearest *nearest,
                           bool all)
 {
@@ -193,12 +203,12 @@ void groat__nearest_store(groat_context *context, groat__nearest *nearest,
     if (context->store == NULL)
         return;
     groat__hex(hex, key.bytes, sizeof(key.bytes));
-    (void)groat__store_each(context->store, hex, try_entry, nearest, NULL);
+    try_entries(context, hex, nearest);
     if (nearest->distance > 0 && all)
-        (void)groat__store_each(context->store, NULL, try_entry, nearest, NULL);
+        try_entries(context, NULL, nearest);
 }
 
-void groat__nearest_each(const groat__nearest *nearest, groat_difference_fn *fn,
+void groat__nearest_each(groat__nearest *nearest, groat_difference_fn *fn,
                          void *user)
 {
     const char *wanted = nearest->wanted;
@@ -213,7 +223,9 @@ void groat__nearest_each(const groat__nearest *nearest, groat_difference_fn *fn,
         if (same_line(wanted, found))
             continue;
         tell(wanted, found, &d);
-        if (!d.field.failed && !d.wanted.failed && !d.found.failed)
+        if (d.field.failed || d.wanted.failed || d.found.failed)
+            nearest->no_memory = true;
+        else
             fn(user, d.field.data, d.wanted.data, d.found.data);
         difference_free(&d);
     }

@@ -14,6 +14,7 @@ typedef struct groat__nearest {
     groat__str label;    /* a name of the nearest kernel for messages */
     groat__str field;    /* its first line that differs, in words */
     groat__str identity; /* its identity */
+    bool no_memory;      /* an entry or a line was left out */
 } groat__nearest;
 
 void groat__nearest_start(groat__nearest *nearest, const char *wanted);
@@ -30,7 +31,7 @@ void groat__nearest_store(groat_context *context, groat__nearest *nearest,
 
 /* Calls fn for each line that differs: its field, the wanted value and that of
  * the nearest kernel; a missing value is "absent". */
-void groat__nearest_each(const groat__nearest *nearest, groat_difference_fn *fn,
+void groat__nearest_each(groat__nearest *nearest, groat_difference_fn *fn,
                          void *user);
 
 #endif

@@ -68,25 +68,29 @@ typedef struct relay {
     groat__callbacks *callbacks;
     groat_cache_fn *fn;
     void *user;
+    bool no_memory;
 } relay;
 
 /* The store does not parse identities: adds spec and target to the entry. */
 static int tell(void *user, const groat_cache_entry *entry)
 {
-    const relay *r = user;
+    relay *r = user;
     groat_cache_entry full = *entry;
     groat__str spec = {0};
     groat__str target = {0};
     groat__present self;
-    int stop;
+    int stop = 1;
 
     if (groat__key_read(entry->identity, &spec, &target)) {
         full.spec = spec.len > 0 ? spec.data : "";
         full.target = target.data;
     }
-    groat__callback_begin(r->callbacks, &self);
-    stop = r->fn(r->user, &full);
-    groat__callback_end(r->callbacks, &self);
+    r->no_memory = spec.failed || target.failed;
+    if (!r->no_memory) {
+        groat__callback_begin(r->callbacks, &self);
+        stop = r->fn(r->user, &full);
+        groat__callback_end(r->callbacks, &self);
+    }
     groat__str_free(&spec);
     groat__str_free(&target);
     return stop;
@@ -97,11 +101,15 @@ groat_status groat_cache_each(groat_context *context, const char *key_prefix,
                               groat_error *error)
 {
     groat_status status = groat__need_store(context, error);
+    relay r = {.fn = fn, .user = user};
 
     if (status != GROAT_OK)
         return status;
-    return groat__store_each(context->store, key_prefix, tell,
-                             &(relay){&context->callbacks, fn, user}, error);
+    r.callbacks = &context->callbacks;
+    status = groat__store_each(context->store, key_prefix, tell, &r, error);
+    return status == GROAT_OK && r.no_memory
+               ? groat__fail(error, GROAT_NO_MEMORY, "no memory for a listing")
+               : status;
 }
 
 groat_status groat_cache_verify(groat_context *context, uint64_t *checked,

@@ -6,6 +6,8 @@
  */
 #include "rig.h"
 #include "groat_serve.h"
+#include "groat_store.h"
+#include "groat_tools.h"
 
 #include <errno.h>
 
@@ -260,6 +262,210 @@ START_TEST(launches)
 }
 END_TEST
 
+/* ---- calls of a store of two entries ---------------------------------------
+ */
+
+static char bundle_path[300];
+static bool has_failed;
+
+/* Called behind what is tested, as Check allocates, too. */
+static groat_status no_more(groat_status status)
+{
+    has_failed = left < 0;
+    left = -1;
+    return status;
+}
+
+/* Counts whole entries; one that is not adds 100. */
+static int count_entry(void *user, const groat_cache_entry *entry)
+{
+    bool whole = entry->bytes > 1000 && strlen(entry->key) == 32 &&
+                 strncmp(entry->spec, "adder:step=", 11) == 0 &&
+                 strcmp(entry->target, target) == 0;
+
+    *(int *)user += whole ? 1 : 100;
+    return 0;
+}
+
+static groat_status list_entries(void)
+{
+    int seen = 0;
+    groat_status status = no_more(
+        groat_cache_each(one_context, NULL, count_entry, &seen, &fix.error));
+
+    ck_assert_int_le(seen, 2);
+    ck_assert(status != GROAT_OK || seen == 2);
+    return status;
+}
+
+static groat_status verify_entries(void)
+{
+    uint64_t checked = 7;
+    uint64_t dropped = 7;
+    groat_status status = no_more(
+        groat_cache_verify(one_context, &checked, &dropped, &fix.error));
+
+    ck_assert(status != GROAT_OK || (checked == 2 && dropped == 0));
+    return status;
+}
+
+/* Counts the lines of step=5 and doubled=10; another one adds 100. */
+static void count_difference(void *user, const char *field, const char *wanted,
+                             const char *found)
+{
+    bool right = (strstr(field, "step") != NULL && strcmp(wanted, "5") == 0 &&
+                  strchr("34", *found) != NULL) ||
+                 (strstr(field, "doubled") != NULL &&
+                  strcmp(wanted, "10") == 0 && strchr("68", *found) != NULL);
+
+    *(int *)user += right ? 1 : 100;
+}
+
+static groat_status explain_miss(void)
+{
+    groat_spec *spec = NULL;
+    groat_explanation why = {.size = sizeof(why)};
+    int fields = 0;
+    groat_status status = groat_spec_parse(one_context, "adder:step=5", target,
+                                           &spec, &fix.error);
+
+    if (status == GROAT_OK)
+        status =
+            groat_explain(spec, &why, count_difference, &fields, &fix.error);
+    status = no_more(status);
+    ck_assert_msg(status != GROAT_OK ||
+                      (why.origin == GROAT_FROM_COMPILER && fields == 2),
+                  "origin %d, %d fields: %s", (int)why.origin, fields,
+                  why.text);
+    groat_spec_free(spec);
+    return status;
+}
+
+static groat_status export_entries(void)
+{
+    uint64_t written = 7;
+    groat_status status = no_more(groat_bundle_export(
+        one_context, bundle_path, NULL, 0, NULL, &written, &fix.error));
+
+    ck_assert(status != GROAT_OK || written == 2);
+    return status;
+}
+
+/* Into a store without entries. */
+static groat_status import_entries(void)
+{
+    uint64_t imported = 7;
+    long n = left;
+    groat_status status;
+
+    left = -1;
+    ck_assert_int_eq(groat_cache_clear(one_context, NULL, NULL), GROAT_OK);
+    left = n;
+    status = no_more(
+        groat_bundle_import(one_context, bundle_path, &imported, &fix.error));
+    ck_assert(status != GROAT_OK || imported == 2);
+    return status;
+}
+
+static int count_side(void *user, groat_bundle_side side,
+                      const groat_cache_entry *entry)
+{
+    (void)side;
+    (void)entry;
+    (*(int *)user)++;
+    return 0;
+}
+
+static groat_status compare_bundles(void)
+{
+    int seen = 0;
+    groat_status status = no_more(groat_bundle_diff(
+        bundle_path, bundle_path, count_side, &seen, &fix.error));
+
+    ck_assert_int_eq(seen, 0);
+    return status;
+}
+
+static groat_status get_one(const char *spec)
+{
+    groat_kernel *kernel = NULL;
+    groat_status status = no_more(
+        groat_kernel_get(one_context, spec, target, &kernel, NULL, &fix.error));
+
+    ck_assert((status == GROAT_OK) == (kernel != NULL));
+    groat_kernel_release(kernel);
+    return status;
+}
+
+/* A kernel of the store, by a context that has not loaded it. */
+static groat_status get_stored(void)
+{
+    return get_one("adder:step=3");
+}
+
+static groat_status get_new(void)
+{
+    static unsigned number = 100;
+    char spec[32];
+
+    (void)snprintf(spec, sizeof(spec), "adder:step=%u", number++);
+    return get_one(spec);
+}
+
+/* Fails each allocation of a call in turn, with a fresh context each time,
+ * which afterwards serves another one. */
+static void ck_call(groat_status (*call)(void), groat_status (*again)(void),
+                    const char *name)
+{
+    groat_options options = rig_options(&fix);
+
+    options.allow_unsigned = 1;
+    has_failed = true;
+    for (long n = 0; has_failed; n++) {
+        groat_status status;
+
+        one_context = rig_open_with(&fix, &options);
+        left = n;
+        status = call();
+        ck_assert_msg(
+            status == GROAT_OK || (has_failed && status == GROAT_NO_MEMORY),
+            "%s, allocation %ld: %d, %s", name, n, (int)status, fix.error.text);
+        groat_error_clear(&fix.error);
+        if (has_failed) {
+            ck_assert_msg(again() == GROAT_OK, "%s after allocation %ld: %s",
+                          name, n, fix.error.text);
+            has_failed = true;
+        }
+        groat_close(one_context);
+    }
+}
+
+START_TEST(stores)
+{
+    (void)snprintf(bundle_path, sizeof(bundle_path), "%s/all.bundle", fix.root);
+    one_context = rig_open(&fix);
+    rig_kernel(&fix, one_context, 3, GROAT_FROM_COMPILER);
+    rig_kernel(&fix, one_context, 4, GROAT_FROM_COMPILER);
+    groat_close(one_context);
+    ck_call(list_entries, list_entries, "list");
+    ck_call(verify_entries, verify_entries, "verify");
+    ck_call(explain_miss, explain_miss, "explain");
+    ck_call(export_entries, export_entries, "export");
+    ck_call(import_entries, import_entries, "import");
+    ck_call(compare_bundles, compare_bundles, "diff");
+    ck_call(get_stored, get_stored, "get");
+}
+END_TEST
+
+START_TEST(compiles)
+{
+    one_context = rig_open(&fix);
+    rig_kernel(&fix, one_context, 3, GROAT_FROM_COMPILER);
+    groat_close(one_context);
+    ck_call(get_new, get_stored, "get of a new kernel");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("memory");
@@ -270,6 +476,8 @@ int main(void)
     tcase_add_test(tests, families);
     tcase_add_test(tests, texts);
     tcase_add_test(tests, launches);
+    tcase_add_test(tests, stores);
+    tcase_add_test(tests, compiles);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
