@@ -272,17 +272,27 @@ static int tune_word(groat__cli *cli, const char *text, groat__str *lines)
 {
     groat_error error = GROAT_ERROR_INIT;
     tuner *t = calloc(1, sizeof(*t));
+    groat__str shape = {0};
+    size_t len = strlen(text);
     int code = GROAT__EXIT_DONE;
 
-    if (t == NULL)
+    /* The choice is appended to it. */
+    while (len > 0 && strchr(", ", text[len - 1]) != NULL)
+        len--;
+    groat__str_addn(&shape, text, len);
+    if (t == NULL || shape.failed) {
+        free(t);
+        groat__str_free(&shape);
         return groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory");
+    }
     t->cli = cli;
-    t->text = text;
+    t->text = len > 0 ? shape.data : "";
     t->target = cli->values.target != NULL ? cli->values.target
                                            : groat_default_target(cli->context);
     if (tune_shape(t, lines, &error) != GROAT_OK)
         code = groat__cli_fail(cli, &error);
     groat__str_free(&t->spec);
+    groat__str_free(&shape);
     free(t);
     return code;
 }
