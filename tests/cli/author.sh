@@ -544,6 +544,8 @@ reference "hangs" "void reference(const struct run *run) { for (;;) ; }" \
     "ran for 1 s"
 reference "exits" "void reference(const struct run *run) { exit(3); }" \
     "exited with 3"
+reference "exits as if all were well" \
+    "void reference(const struct run *run) { exit(0); }" "exited with 0"
 printf '#include "run.h"\nvoid reference(const struct run *r) { (void)r; }\n' \
     >bad/reference.c
 expect "a reference that writes nothing" 1 run ./bad $on

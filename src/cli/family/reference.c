@@ -28,6 +28,7 @@
 enum { UNWRITTEN = 0x5A };
 
 enum {
+    DONE = 100 /* the program's exit status when reference() has returned */,
     GUARD = 65536 /* the largest page */,
     LOG_BYTES_MAX = 1 << 16,
     COMPILE_SECONDS = 60
@@ -197,7 +198,7 @@ static void add_main(const groat_plan *plan, groat__str *out)
                         "    if (mprotect(data + %zu, %d, PROT_NONE))\n"
                         "        return 99;\n",
                         end_in_file(plan, i), GUARD);
-    groat__str_add(out, "    reference(&run);\n    return 0;\n}\n");
+    groat__str_addf(out, "    reference(&run);\n    return %d;\n}\n", DONE);
 }
 
 /* ---- compiling ------------------------------------------------------------
@@ -376,7 +377,7 @@ static groat_status start(const groat__reference *r, const char *file,
                                  ? "; it may have reached past the end of a "
                                    "buffer"
                                  : "");
-    else if (status == GROAT_OK && code != 0)
+    else if (status == GROAT_OK && code != DONE)
         status = groat__fail(error, GROAT_INVALID, "%s exited with %d",
                              r->source.data, code);
     if (status != GROAT_OK && said != NULL && *said != '\0' && error != NULL) {
