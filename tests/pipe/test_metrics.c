@@ -229,6 +229,7 @@ START_TEST(histograms_add_up)
         ck_assert(value >= count);
         bounded = bounded || (value > 0 && strcmp(le, "+Inf") != 0);
         ck_assert(strtod(le, NULL) > bound);
+        ck_assert_ptr_null(strchr(".0", le[strlen(le) - 1]));
         count = value;
         bound = strtod(le, NULL);
         buckets++;

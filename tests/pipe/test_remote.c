@@ -235,6 +235,9 @@ END_TEST
 
 START_TEST(a_sealed_context_asks_nobody)
 {
+    const groat_warm_item items[] = {
+        {.size = sizeof(items[0]), .spec = "adder:step=3", .target = target},
+        {.size = sizeof(items[0]), .spec = "adder:step=4", .target = target}};
     groat_options options = taker();
     groat_context *context;
     groat_kernel *kernel = NULL;
@@ -249,6 +252,11 @@ START_TEST(a_sealed_context_asks_nobody)
     info = info_of(context);
     ck_assert_uint_eq(info.hits + info.misses + info.known_misses +
                           info.skipped + info.bytes_in,
+                      0);
+    ck_assert_int_eq(groat_warm(context, items, 2, 0, NULL, NULL, NULL, NULL),
+                     GROAT_SEALED);
+    info = info_of(context);
+    ck_assert_uint_eq(info.hits + info.misses + info.skipped + info.bytes_in,
                       0);
     groat_unseal(context);
     rig_kernel(&fix, context, 3, GROAT_FROM_REMOTE);

@@ -103,6 +103,29 @@ START_TEST(signature_of_a_bundle)
 }
 END_TEST
 
+/* Texts end at their first zero byte, which a length would not tell. */
+START_TEST(no_zero_bytes)
+{
+    enum { AT_KEY = 14 + 32 + 64, AT_IDENTITY = AT_KEY + 16 + 6 * 8 + 3 * 4 };
+    const size_t len = strlen(identity);
+    groat__str text = written(&secret);
+    groat__arrival arrival;
+    groat__digest key;
+
+    ck_assert_mem_eq(text.data + AT_IDENTITY, identity, len);
+    text.data[AT_IDENTITY + len] = '\0'; /* the log's first */
+    ck_assert_int_eq(groat__entry_read(&text, &trust, &arrival),
+                     GROAT__ENTRY_MALFORMED);
+    text.data[AT_IDENTITY + len] = 'a';
+    text.data[AT_IDENTITY + 5] = '\0';
+    key = groat__hash128(text.data + AT_IDENTITY, len);
+    memcpy(text.data + AT_KEY, key.bytes, sizeof(key.bytes));
+    ck_assert_int_eq(groat__entry_read(&text, &trust, &arrival),
+                     GROAT__ENTRY_MALFORMED);
+    groat__str_free(&text);
+}
+END_TEST
+
 START_TEST(nobody_else)
 {
     const groat__trust nobody = {NULL, 0};
@@ -230,6 +253,7 @@ int main(void)
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, comes_back);
     tcase_add_test(tests, signature_of_a_bundle);
+    tcase_add_test(tests, no_zero_bytes);
     tcase_add_test(tests, nobody_else);
     tcase_add_test(tests, every_bit_and_length);
     tcase_add_test(tests, many_changes);
