@@ -292,8 +292,8 @@ groat_status groat__store_begin_writing(groat__store *store,
  * replaces a damaged file.  True: the caller may try again. */
 bool groat__connection_fault(groat__store *store, int rc, const char *doing);
 
-/* The same, with an error for the caller: IO, or NO_MEMORY, which is no fault of
- * the store.  *again (may be NULL): the caller may try again. */
+/* The same, with an error for the caller: IO, or NO_MEMORY, which is no fault
+ * of the store.  *again (may be NULL): the caller may try again. */
 groat_status groat__connection_fail(groat__store *store, int rc,
                                     const char *doing, bool *again,
                                     groat_error *error);
