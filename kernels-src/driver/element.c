@@ -53,7 +53,20 @@ static uint64_t bits_at(const groat__element *e, const void *at)
 {
     uint64_t bits = 0;
 
-    memcpy(&bits, at, (size_t)e->bytes); /* hosts are little-endian */
+    /* Hosts are little-endian.  Lengths that the compiler knows are fast. */
+    switch (e->bytes) {
+    case 1:
+        memcpy(&bits, at, 1);
+        break;
+    case 2:
+        memcpy(&bits, at, 2);
+        break;
+    case 4:
+        memcpy(&bits, at, 4);
+        break;
+    default:
+        memcpy(&bits, at, 8);
+    }
     return bits;
 }
 
@@ -91,13 +104,15 @@ enum { DOUBLE_MANTISSA = 52, DOUBLE_BIAS = 1023 };
 static double float_of(const groat__element *e, uint64_t bits)
 {
     uint64_t size = magnitude(e, bits);
+    uint64_t exponent = size >> e->mantissa;
+    bool is_top = exponent == ((uint64_t)1 << e->exponent) - 1;
     double x;
 
-    if (is_nan(e, bits))
+    if ((exponent == 0 || is_top) && is_nan(e, bits))
         return NAN;
-    if (size > largest(e))
+    if (is_top && size > largest(e))
         x = INFINITY;
-    else if (size >> e->mantissa == 0) /* zero, or subnormal */
+    else if (exponent == 0) /* zero, or subnormal */
         x = ldexp((double)size, 1 - e->bias - e->mantissa);
     else { /* the same exponent and mantissa in the places of a double */
         size = (size << (DOUBLE_MANTISSA - e->mantissa)) +

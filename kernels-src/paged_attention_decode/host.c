@@ -479,7 +479,8 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
 /* A query: its sequence, its place there, and its head. */
 typedef struct query {
     int64_t sequence, place, head;
-    int64_t length; /* of the sequence */
+    int64_t length;  /* of the sequence */
+    double *numbers; /* head_dim */
 } query;
 
 static bool sees(const world *w, const void *const *inputs, const query *q,
@@ -534,18 +535,15 @@ static double expressed(const world *w, const void *const *inputs,
 static double score(const world *w, const void *const *inputs, const query *q,
                     int64_t key)
 {
-    const unsigned char *of_query = inputs[QUERIES];
     const unsigned char *of_key = inputs[CACHE];
     const float *slopes = inputs[SLOPES];
     double cap = (float)groat_arg_real(w->v[CAP]);
     double sum = 0;
 
-    of_query += ((q->sequence * w->q_len + q->place) * w->heads + q->head) *
-                w->head_dim * 2;
     of_key += groat__cache_pair_place(&w->cache, inputs[TABLE], 0, q->sequence,
                                       key, q->head / w->group);
     for (int64_t d = 0; d < w->head_dim; d++)
-        sum += groat__element_load(w->element, of_query + 2 * d) *
+        sum += q->numbers[d] *
                groat__element_load(w->stored, of_key + d * w->stored->bytes);
     sum *= (float)groat_arg_real(w->v[SCALE]) * scale_of(w, inputs, 0, q, key);
     if (w->soft_cap)
@@ -556,6 +554,17 @@ static double score(const world *w, const void *const *inputs, const query *q,
     if (w->score.count > 0)
         sum = expressed(w, inputs, q, key, sum);
     return sum;
+}
+
+static void read_query(const world *w, const void *const *inputs, query *q)
+{
+    const unsigned char *from = inputs[QUERIES];
+
+    from += ((q->sequence * w->q_len + q->place) * w->heads + q->head) *
+            w->head_dim * 2;
+    for (int64_t d = 0; d < w->head_dim; d++)
+        q->numbers[d] = groat__element_load(w->element, from + 2 * d);
+    q->length = ((const uint32_t *)inputs[LENGTHS])[q->sequence];
 }
 
 /* Computes attention of one query; `weights` has room for its keys.  Returns
@@ -610,16 +619,16 @@ static groat_status expect(const groat_spec *spec, const groat_plan *p,
     status = look(spec, p->values, &w, error);
     if (status != GROAT_OK)
         return status;
-    weights = malloc((size_t)(w.v[KEYS] + w.head_dim) * sizeof(*weights));
+    weights = malloc((size_t)(w.v[KEYS] + 2 * w.head_dim) * sizeof(*weights));
     if (weights == NULL)
         return groat__host_starve(error, FAMILY, "the weights of a query");
     for (int64_t i = 0; i < w.v[SEQUENCES] * w.q_len * w.heads; i++) {
-        query q = {i / w.heads / w.q_len, i / w.heads % w.q_len, i % w.heads,
-                   0};
         double *out = weights + w.v[KEYS];
+        query q = {i / w.heads / w.q_len, i / w.heads % w.q_len, i % w.heads, 0,
+                   out + w.head_dim};
         double sum;
 
-        q.length = ((const uint32_t *)inputs[LENGTHS])[q.sequence];
+        read_query(&w, inputs, &q);
         sum = attend(&w, inputs, &q, weights, out);
         if (index == LSE)
             ((float *)data)[i] = (float)sum;
