@@ -175,6 +175,9 @@ for option in "--grid 1" "--output $work/none" "--input x=$work/none" \
         --target cpu:gfx950 --family-path "$work/own"
     says "${option%% *}: says why" "has no run.def"
 done
+expect "a mistyped argument" 2 run "$loader" --target cpu:gfx950 \
+    --arg valid_row=3
+says "the right one is named" "did you mean 'valid_rows'? it has: valid_rows, "
 code=0
 GROAT_CXX=$work/none "$groat" run mine --target cpu:gfx950 --no-cache \
     --family-path "$work/own" >"$out" 2>"$err" || code=$?

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/cores.h"
+#include "base/near.h"
 
 /* The buffers of one launch. */
 typedef struct buffers {
@@ -71,6 +72,30 @@ static groat_status refuse_number(const groat_driver *driver,
                             strcmp(arg->unit, "-") == 0 ? "" : arg->unit);
 }
 
+static groat_status refuse_name(const groat_driver *driver, const char *name,
+                                size_t len, groat_error *error)
+{
+    groat__near near;
+    groat__str out = {0};
+
+    groat__str_addf(&out, "family %s has no run-time argument %.*s",
+                    driver->family, len < 64 ? (int)len : 64, name);
+    groat__near_start(&near, name, len);
+    for (size_t i = 0; driver->args[i].name; i++)
+        groat__near_try(&near, driver->args[i].name,
+                        strlen(driver->args[i].name));
+    if (driver->args[0].name)
+        groat__near_tell(&near, "it has", &out);
+    else
+        groat__str_add(&out, "; it has none");
+    for (size_t i = 0; driver->args[i].name; i++)
+        groat__str_addf(&out, "%s%s", i > 0 ? ", " : "", driver->args[i].name);
+    (void)groat__cli_error(error, GROAT_INVALID, "%s",
+                           out.failed ? "out of memory" : out.data);
+    groat__str_free(&out);
+    return GROAT_INVALID;
+}
+
 static bool same_word(const char *name, const char *typed, size_t len)
 {
     for (size_t i = 0; i < len; i++)
@@ -103,10 +128,7 @@ static groat_status set_argument(const groat_driver *driver, const char *name,
                    values[i] >= arg->min && values[i] <= arg->max;
         return fits ? GROAT_OK : refuse_number(driver, arg, text, error);
     }
-    return groat__cli_error(
-        error, GROAT_INVALID,
-        "family %s has no run-time argument %.*s; see groat families %s",
-        driver->family, (int)len, name, driver->family);
+    return refuse_name(driver, name, len, error);
 }
 
 static groat_status set_arguments(const groat_driver *driver,
