@@ -5,6 +5,9 @@
 
 #include "vendor.h"
 
+// threadIdx.x is unsigned, and most kernels compare it with an int.
+#pragma GCC diagnostic ignored "-Wsign-compare"
+
 #define __global__ __attribute__((unused))
 #define __device__ __attribute__((unused))
 #define __host__
