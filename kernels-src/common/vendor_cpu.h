@@ -495,6 +495,11 @@ groat_cpu_bound()
     return groat::cpu_env;
 }
 
+// The mark of a file's destructors, which else only a linker's start-up code has.
+extern "C" {
+__attribute__((visibility("hidden"), weak)) void *__dso_handle = nullptr;
+}
+
 #ifdef GROAT_CPU_TOLD
 extern "C" const unsigned char _end[] __attribute__((visibility("hidden")));
 

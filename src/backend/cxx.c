@@ -24,7 +24,7 @@
 #include "base/fs.h"
 #include "base/hash.h"
 
-enum { OPTIONS_MAX = 32, SECONDS = 120, SECONDS_MAX = 86400 };
+enum { OPTIONS_MAX = 40, SECONDS = 120, SECONDS_MAX = 86400 };
 
 #define BINARY_BYTES_MAX   ((size_t)256 << 20)
 #define COMPILER_BYTES_MAX ((size_t)1 << 30)
@@ -75,6 +75,7 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
     static const char *const plain[] = {"-O1",
                                         "-g1",
                                         "-fsanitize=bounds",
+                                        "-nostartfiles",
                                         "-nodefaultlibs",
                                         "-Wl,--no-as-needed",
                                         "-lm",
@@ -112,7 +113,8 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
         options[count++] = "-ftrivial-auto-var-init=pattern";
     for (size_t i = 0; c->pointers && i < 4; i++)
         options[count++] = pointers[i];
-    for (size_t i = 0; !c->sanitize && i < 8; i++)
+    for (size_t i = 0; !c->sanitize && i < sizeof(plain) / sizeof(plain[0]);
+         i++)
         options[count++] = plain[i];
     for (size_t i = 0; c->sanitize && i < 5; i++)
         options[count++] = sanitize[i];
@@ -401,6 +403,22 @@ static groat_status check_list(const cxx *c, const char *list,
                        list + skipped);
 }
 
+/* Code that the loader runs is no kernel's, and nothing would watch it. */
+static groat_status check_initializers(const cxx *c, const void *data,
+                                       size_t bytes, groat_error *error)
+{
+    /* __tsan_init() is called in code that reports its accesses. */
+    size_t own = c->pointers ? 1 : 0;
+
+    if (c->sanitize || groat__elf_initializers(data, bytes) <= own)
+        return GROAT_OK;
+    return groat__fail(error, GROAT_COMPILE_FAILED,
+                       "a variable outside of functions has an initial value "
+                       "that is computed when the code is loaded, or a "
+                       "constructor, which no GPU runs; give it a constant, or "
+                       "set it in the kernel");
+}
+
 /* Accepts a binary only if it is whole.  If the exit status is unknown, the log
  * must not mention an error either. */
 static groat_status collect(const cxx *c, const files *f, int code,
@@ -420,6 +438,8 @@ static groat_status collect(const cxx *c, const files *f, int code,
         status = fail_compile(c, code, bytes, error);
     if (status == GROAT_OK)
         status = check_list(c, list, error);
+    if (status == GROAT_OK)
+        status = check_initializers(c, data, bytes, error);
     free(list);
     if (status == GROAT_OK) {
         *out = (groat__binary){

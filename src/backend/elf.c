@@ -139,3 +139,39 @@ const unsigned char *groat__elf_file_id(const void *data, size_t bytes,
                           id_bytes);
     return id == NULL || is_zero(id, *id_bytes) ? NULL : id;
 }
+
+/* Counts those of the entries of a dynamic section. */
+static size_t count_initializers(groat__elf_rest entries)
+{
+    const unsigned char *at;
+    size_t count = 0;
+    Elf64_Dyn entry;
+
+    while (groat__elf_take(&entries, sizeof(entry), &at)) {
+        memcpy(&entry, at, sizeof(entry));
+        if (entry.d_tag == DT_INIT_ARRAYSZ)
+            count += (size_t)(entry.d_un.d_val / sizeof(Elf64_Addr));
+        else if (entry.d_tag == DT_INIT)
+            count++;
+        else if (entry.d_tag == DT_NULL)
+            break;
+    }
+    return count;
+}
+
+size_t groat__elf_initializers(const void *data, size_t bytes)
+{
+    Elf64_Ehdr head;
+    Elf64_Phdr segment;
+    size_t count = 0;
+
+    if (!groat__elf_header(data, bytes, &head))
+        return 0;
+    for (size_t i = 0; i < head.e_phnum; i++)
+        if (groat__elf_segment(data, bytes, &head, i, &segment) &&
+            segment.p_type == PT_DYNAMIC)
+            count += count_initializers((groat__elf_rest){
+                (const unsigned char *)data + segment.p_offset,
+                (size_t)segment.p_filesz});
+    return count;
+}

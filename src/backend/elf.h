@@ -46,4 +46,7 @@ bool groat__elf_next_note(groat__elf_rest *notes, groat__elf_note *out);
 const unsigned char *groat__elf_file_id(const void *data, size_t bytes,
                                         size_t *id_bytes);
 
+/* The number of functions that the loader calls when it loads a whole file. */
+size_t groat__elf_initializers(const void *data, size_t bytes);
+
 #endif
