@@ -68,6 +68,19 @@ votes = memoryview(open(sys.argv[1], "rb").read()[128:]).cast("I")
 third = sum(1 << lane for lane in range(8, 32) if lane % 3 == 2)
 assert list(votes) == [0] * 8 + [third] * 24 + [496] * 224, list(votes)[:40]
 END
+echo "__global__ void args(int *x) {}" >args.cu
+expect "a kernel called args" 2 judge args.cu --entry args --block 1 \
+    --buffer x=1
+says "it is told why" "which groat's file of arguments is called"
+# What the loader would run, outside of the watch.
+for line in 'struct s { s() { for (;;) asm volatile(""); } }; __device__ s one;' \
+    '__device__ int f(volatile int x) { return x; } __device__ int one = f(7);' \
+    'struct s { ~s() { one = 2; } int one; }; __device__ s one;'; do
+    echo "$line __global__ void code(int *x) { *x = 3; }" >code.cu
+    expect "code outside of the kernel" 4 judge code.cu --entry code --block 1 \
+        --buffer x=1 --timeout 5
+    says "that no GPU runs" "an initial value that is computed"
+done
 echo "__global__ void keep(int *x) {}" >keep.cu
 expect "random whole numbers" 0 judge keep.cu --entry keep --block 1 \
     --buffer "x=1000:inout random(5, 9) none" --output x=kept.npy
@@ -533,6 +546,17 @@ says "is warned of" "own.cu:10"
 # gcc before 12 gives it none.
 [ "$(c++ -dumpversion | cut -d. -f1)" -ge 12 ] &&
     od -An -f y.raw | grep -q ' 3' && fail "has a value" "$(od -f y.raw)"
+cat >compares.cu <<'END'
+__global__ void compares(float *y, int n) {
+    int last = n - 1;
+    if (threadIdx.x == last) y[last] = 2;
+}
+END
+expect "a comparison with threadIdx.x" 0 judge compares.cu --entry compares \
+    --block 4 --buffer "y=n:f32 inout zeros none" --arg n=4
+if grep -q sign-compare "$err"; then
+    fail "it gives no warning" "$(head -c 300 "$err")"
+fi
 expect "a variable of the name half" 0 judge own.cu --entry halves --block 1 \
     --buffer y=64 --arg n=64
 

@@ -93,6 +93,10 @@ static int check_entry(work *w)
                                  entry ? "'" : "", entry ? entry : "not given",
                                  entry ? "'" : "");
     memcpy(w->name, name, len);
+    if (strcmp(w->name, "args") == 0)
+        return groat__cli_refuse(w->cli, GROAT_INVALID,
+                                 "--entry is args, which groat's file of "
+                                 "arguments is called; rename the kernel");
     return GROAT__EXIT_DONE;
 }
 
@@ -256,7 +260,7 @@ static groat_status write_kernel(work *w)
                         "    return hide_size(groat_dynamic);\n}\n}\n\n",
                         w->cli->values.shared_bytes);
     groat__str_addf(&text,
-                    "namespace\n{\n#include \"code.h\"\n}\n\n"
+                    "namespace\n{\n#include \"cuda-code.h\"\n}\n\n"
                     "GROAT_KERNEL(%s_args)\n{\n#line %d \"%s\"\n"
                     "    groat::call(&%s",
                     w->name, w->source.line, w->shown, w->source.entry.data);
@@ -276,7 +280,7 @@ static groat_status write_kernel(work *w)
     groat__str_free(&name);
     groat__str_addf(&text, "#line 1 \"%s\"\n%s", w->shown,
                     w->source.text.data ? w->source.text.data : "");
-    return write_file(w, "code.h", &text);
+    return write_file(w, "cuda-code.h", &text);
 }
 
 static bool is_way(const char *word, size_t len)
