@@ -2,42 +2,42 @@
 // common/atomics.h for NVRTC: atom.relaxed (sm_70 and up).
 #pragma once
 
-#define GROAT_ATOM(where, to, address, kind, in)                                \
-    asm volatile("atom.relaxed." where "." kind " %0, [%1], %2;"               \
-                 : "=r"(old)                                                   \
-                 : to(address), "r"(in)                                        \
+#define GROAT_ATOM(where, to, address, kind, in) \
+    asm volatile("atom.relaxed." where "." kind " %0, [%1], %2;" \
+                 : "=r"(old) \
+                 : to(address), "r"(in) \
                  : "memory")
-#define GROAT_ATOM_FLOAT(where, to, address, in)                                \
-    asm volatile("atom.relaxed." where ".add.f32 %0, [%1], %2;"                \
-                 : "=f"(sum)                                                   \
-                 : to(address), "f"(bits_float(in))                            \
+#define GROAT_ATOM_FLOAT(where, to, address, in) \
+    asm volatile("atom.relaxed." where ".add.f32 %0, [%1], %2;" \
+                 : "=f"(sum) \
+                 : to(address), "f"(bits_float(in)) \
                  : "memory")
 // One of the operations, in the scope and space that `where` names.
-#define GROAT_ATOM_OF(op, where, to, address, in)                               \
-    do {                                                                       \
-        float sum = 0;                                                         \
-                                                                               \
-        if constexpr (op == atomic_add)                                        \
-            GROAT_ATOM(where, to, address, "add.u32", in);                     \
-        else if constexpr (op == atomic_min)                                   \
-            GROAT_ATOM(where, to, address, "min.u32", in);                     \
-        else if constexpr (op == atomic_max)                                   \
-            GROAT_ATOM(where, to, address, "max.u32", in);                     \
-        else if constexpr (op == atomic_min_signed)                            \
-            GROAT_ATOM(where, to, address, "min.s32", in);                     \
-        else if constexpr (op == atomic_max_signed)                            \
-            GROAT_ATOM(where, to, address, "max.s32", in);                     \
-        else if constexpr (op == atomic_exchange)                              \
-            GROAT_ATOM(where, to, address, "exch.b32", in);                    \
-        else                                                                   \
-            GROAT_ATOM_FLOAT(where, to, address, in);                          \
-        if constexpr (op == atomic_add_float)                                  \
-            old = float_bits(sum);                                             \
+#define GROAT_ATOM_OF(op, where, to, address, in) \
+    do { \
+        float sum = 0; \
+ \
+        if constexpr (op == atomic_add) \
+            GROAT_ATOM(where, to, address, "add.u32", in); \
+        else if constexpr (op == atomic_min) \
+            GROAT_ATOM(where, to, address, "min.u32", in); \
+        else if constexpr (op == atomic_max) \
+            GROAT_ATOM(where, to, address, "max.u32", in); \
+        else if constexpr (op == atomic_min_signed) \
+            GROAT_ATOM(where, to, address, "min.s32", in); \
+        else if constexpr (op == atomic_max_signed) \
+            GROAT_ATOM(where, to, address, "max.s32", in); \
+        else if constexpr (op == atomic_exchange) \
+            GROAT_ATOM(where, to, address, "exch.b32", in); \
+        else \
+            GROAT_ATOM_FLOAT(where, to, address, in); \
+        if constexpr (op == atomic_add_float) \
+            old = float_bits(sum); \
     } while (0)
-#define GROAT_CAS(where, to, address, expected, in)                             \
-    asm volatile("atom.relaxed." where ".cas.b32 %0, [%1], %2, %3;"            \
-                 : "=r"(old)                                                   \
-                 : to(address), "r"(expected), "r"(in)                         \
+#define GROAT_CAS(where, to, address, expected, in) \
+    asm volatile("atom.relaxed." where ".cas.b32 %0, [%1], %2, %3;" \
+                 : "=r"(old) \
+                 : to(address), "r"(expected), "r"(in) \
                  : "memory")
 
 namespace groat {

@@ -32,7 +32,7 @@
 #define INFINITY           __builtin_inff()
 #define NAN                __builtin_nanf("")
 #define CUDART_INF_F       __builtin_inff()
-#define assert(x)                                                              \
+#define assert(x) \
     ((x) ? (void)0 : groat::refuse("breaks its assertion: " #x))
 #define __trap() groat::refuse("calls __trap()")
 // The kernel's output goes to stderr: stdout has the tool's answer.
@@ -61,10 +61,10 @@ void *memcpy(void *, const void *, unsigned long);
 void *memset(void *, int, unsigned long);
 }
 
-#define GROAT_OF_FLOAT(name)                                                   \
-    __attribute__((always_inline, unused)) static inline float name(float x)   \
-    {                                                                          \
-        return name##f(x);                                                     \
+#define GROAT_OF_FLOAT(name) \
+    __attribute__((always_inline, unused)) static inline float name(float x) \
+    { \
+        return name##f(x); \
     }
 GROAT_OF_FLOAT(sqrt)
 GROAT_OF_FLOAT(exp)
@@ -92,30 +92,30 @@ typedef unsigned long uintptr_t;
 
 // ---- vectors and coordinates
 
-#define GROAT_VECTOR(type, name)                                               \
-    struct name##1 {                                                           \
-        type x;                                                                \
-    };                                                                         \
-    struct alignas(2 * sizeof(type)) name##2 {                                 \
-        type x, y;                                                             \
-    };                                                                         \
-    struct name##3 {                                                           \
-        type x, y, z;                                                          \
-    };                                                                         \
-    struct alignas(4 * sizeof(type) > 16 ? 16 : 4 * sizeof(type)) name##4 {    \
-        type x, y, z, w;                                                       \
-    };                                                                         \
-    GROAT_LANES name##2 make_##name##2(type x, type y)                         \
-    {                                                                          \
-        return {x, y};                                                         \
-    }                                                                          \
-    GROAT_LANES name##3 make_##name##3(type x, type y, type z)                 \
-    {                                                                          \
-        return {x, y, z};                                                      \
-    }                                                                          \
-    GROAT_LANES name##4 make_##name##4(type x, type y, type z, type w)         \
-    {                                                                          \
-        return {x, y, z, w};                                                   \
+#define GROAT_VECTOR(type, name) \
+    struct name##1 { \
+        type x; \
+    }; \
+    struct alignas(2 * sizeof(type)) name##2 { \
+        type x, y; \
+    }; \
+    struct name##3 { \
+        type x, y, z; \
+    }; \
+    struct alignas(4 * sizeof(type) > 16 ? 16 : 4 * sizeof(type)) name##4 { \
+        type x, y, z, w; \
+    }; \
+    GROAT_LANES name##2 make_##name##2(type x, type y) \
+    { \
+        return {x, y}; \
+    } \
+    GROAT_LANES name##3 make_##name##3(type x, type y, type z) \
+    { \
+        return {x, y, z}; \
+    } \
+    GROAT_LANES name##4 make_##name##4(type x, type y, type z, type w) \
+    { \
+        return {x, y, z, w}; \
     }
 
 GROAT_VECTOR(char, char)
@@ -382,12 +382,12 @@ GROAT_LANES int __all_sync(unsigned mask, int predicate)
 // ---- atomic operations
 
 // Not inlined: the return address tells the line.
-#define GROAT_ATOMIC(name, expression)                                      \
-    template <class T>                                                         \
+#define GROAT_ATOMIC(name, expression) \
+    template <class T> \
     GROAT_UNTOLD static T name(T *address, typename groat::same<T>::type value) \
-    {                                                                          \
-        return groat::change(address, __builtin_return_address(0),             \
-                             [value](T old) -> T { return expression; });      \
+    { \
+        return groat::change(address, __builtin_return_address(0), \
+                             [value](T old) -> T { return expression; }); \
     }
 
 GROAT_ATOMIC(atomicAdd, old + value)
@@ -492,22 +492,22 @@ template <class T, class F> GROAT_LANES T whole(F x)
 } // namespace groat
 
 // Conversions of a float or double to whole numbers, with each rounding.
-#define GROAT_TO_WHOLE(name, type, from, suffix)                               \
-    GROAT_LANES type name##_rn(from x)                                         \
-    {                                                                          \
-        return groat::whole<type>(__builtin_rint##suffix(x));                  \
-    }                                                                          \
-    GROAT_LANES type name##_rz(from x)                                         \
-    {                                                                          \
-        return groat::whole<type>(__builtin_trunc##suffix(x));                 \
-    }                                                                          \
-    GROAT_LANES type name##_rd(from x)                                         \
-    {                                                                          \
-        return groat::whole<type>(__builtin_floor##suffix(x));                 \
-    }                                                                          \
-    GROAT_LANES type name##_ru(from x)                                         \
-    {                                                                          \
-        return groat::whole<type>(__builtin_ceil##suffix(x));                  \
+#define GROAT_TO_WHOLE(name, type, from, suffix) \
+    GROAT_LANES type name##_rn(from x) \
+    { \
+        return groat::whole<type>(__builtin_rint##suffix(x)); \
+    } \
+    GROAT_LANES type name##_rz(from x) \
+    { \
+        return groat::whole<type>(__builtin_trunc##suffix(x)); \
+    } \
+    GROAT_LANES type name##_rd(from x) \
+    { \
+        return groat::whole<type>(__builtin_floor##suffix(x)); \
+    } \
+    GROAT_LANES type name##_ru(from x) \
+    { \
+        return groat::whole<type>(__builtin_ceil##suffix(x)); \
     }
 
 GROAT_TO_WHOLE(__float2int, int, float, f)
@@ -772,21 +772,21 @@ GROAT_LANES unsigned __match_all_sync(unsigned mask, T value, int *all_same)
     return *all_same ? here : 0;
 }
 
-#define GROAT_REDUCE(name, expression)                                         \
-    template <class T> GROAT_LANES T name(unsigned mask, T value)              \
-    {                                                                          \
-        T all = value;                                                         \
-        bool first = true;                                                     \
-                                                                               \
+#define GROAT_REDUCE(name, expression) \
+    template <class T> GROAT_LANES T name(unsigned mask, T value) \
+    { \
+        T all = value; \
+        bool first = true; \
+ \
         for (unsigned rest = mask & (0xffffffffu >> (32 - groat::lanes_here())); \
-             rest != 0; rest &= rest - 1) {                                    \
-            const T other = groat::from_lane(mask, value,                      \
-                                             (unsigned)__builtin_ctz(rest));   \
-                                                                               \
-            all = first ? other : (expression);                                \
-            first = false;                                                     \
-        }                                                                      \
-        return all;                                                            \
+             rest != 0; rest &= rest - 1) { \
+            const T other = groat::from_lane(mask, value, \
+                                             (unsigned)__builtin_ctz(rest)); \
+ \
+            all = first ? other : (expression); \
+            first = false; \
+        } \
+        return all; \
     }
 
 GROAT_REDUCE(__reduce_add_sync, all + other)

@@ -2,17 +2,17 @@
 // common/mma_sync.h for NVRTC: ldmatrix and mma.sync.
 #pragma once
 
-#define GROAT_LDMATRIX(kind)                                                    \
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4" kind                          \
-                 ".shared.b16 {%0, %1, %2, %3}, [%4];"                         \
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)                  \
-                 : "r"(address)                                                \
+#define GROAT_LDMATRIX(kind) \
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4" kind \
+                 ".shared.b16 {%0, %1, %2, %3}, [%4];" \
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) \
+                 : "r"(address) \
                  : "memory")
-#define GROAT_MMA(shape, number)                                                \
-    asm volatile("mma.sync.aligned." shape ".row.col.f32." number "." number   \
-                 ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "         \
-                 "{%0, %1, %2, %3};"                                           \
-                 : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3])      \
+#define GROAT_MMA(shape, number) \
+    asm volatile("mma.sync.aligned." shape ".row.col.f32." number "." number \
+                 ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, " \
+                 "{%0, %1, %2, %3};" \
+                 : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3]) \
                  : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b.x), "r"(b.y))
 
 namespace groat {

@@ -183,42 +183,42 @@ GROAT_DEVICE void bulk_load(u32 to, u64 from, u32 bytes, u32 bar,
 
 // One instruction per rank, in three kinds, with and without an L2 cache hint.
 // Operands %0-%5: to, map, bar, issue, mask, policy; from %6 the coordinates.
-#define GROAT_TMA(rank, kind, coordinates, more, ...)                          \
-    asm volatile("{\n\t"                                                       \
-                 ".reg .pred p;\n\t"                                           \
-                 "setp.ne.u32 p, %3, 0;\n\t"                                   \
-                 "@p cp.async.bulk.tensor." rank "d.shared::cluster.global"    \
-                 ".tile.mbarrier::complete_tx::bytes" kind                     \
-                 " [%0], [%1, {" coordinates "}], [%2]" more ";\n\t"           \
-                 "}" ::"r"(to),                                                \
-                 "l"(&map), "r"(bar), "r"(static_cast<u32>(issue)),            \
-                 "h"(static_cast<unsigned short>(ctas)),                       \
-                 "l"(policy_word<policy>()), __VA_ARGS__                       \
+#define GROAT_TMA(rank, kind, coordinates, more, ...) \
+    asm volatile("{\n\t" \
+                 ".reg .pred p;\n\t" \
+                 "setp.ne.u32 p, %3, 0;\n\t" \
+                 "@p cp.async.bulk.tensor." rank "d.shared::cluster.global" \
+                 ".tile.mbarrier::complete_tx::bytes" kind \
+                 " [%0], [%1, {" coordinates "}], [%2]" more ";\n\t" \
+                 "}" ::"r"(to), \
+                 "l"(&map), "r"(bar), "r"(static_cast<u32>(issue)), \
+                 "h"(static_cast<unsigned short>(ctas)), \
+                 "l"(policy_word<policy>()), __VA_ARGS__ \
                  : "memory")
-#define GROAT_TMA_OF(n, rank, coordinates, ...)                                \
-    template <> struct tma_issue<n> {                                          \
-        template <cache_policy policy, int kind>                               \
-        static GROAT_DEVICE void go(const tensor_map &map, u32 to, u32 bar,    \
-                                    const int (&at)[n], u32 ctas, bool issue)  \
-        {                                                                      \
-            if constexpr (kind == tma_one && policy == evict_normal)           \
-                GROAT_TMA(rank, "", coordinates, "", __VA_ARGS__);             \
-            else if constexpr (kind == tma_one)                                \
-                GROAT_TMA(rank, ".L2::cache_hint", coordinates, ", %5",        \
-                          __VA_ARGS__);                                        \
-            else if constexpr (kind == tma_many && policy == evict_normal)     \
-                GROAT_TMA(rank, ".multicast::cluster", coordinates, ", %4",    \
-                          __VA_ARGS__);                                        \
-            else if constexpr (kind == tma_many)                               \
-                GROAT_TMA(rank, ".multicast::cluster.L2::cache_hint",          \
-                          coordinates, ", %4, %5", __VA_ARGS__);               \
-            else if constexpr (policy == evict_normal)                         \
-                GROAT_TMA(rank, ".cta_group::2", coordinates, "",              \
-                          __VA_ARGS__);                                        \
-            else                                                               \
-                GROAT_TMA(rank, ".cta_group::2.L2::cache_hint", coordinates,   \
-                          ", %5", __VA_ARGS__);                                \
-        }                                                                      \
+#define GROAT_TMA_OF(n, rank, coordinates, ...) \
+    template <> struct tma_issue<n> { \
+        template <cache_policy policy, int kind> \
+        static GROAT_DEVICE void go(const tensor_map &map, u32 to, u32 bar, \
+                                    const int (&at)[n], u32 ctas, bool issue) \
+        { \
+            if constexpr (kind == tma_one && policy == evict_normal) \
+                GROAT_TMA(rank, "", coordinates, "", __VA_ARGS__); \
+            else if constexpr (kind == tma_one) \
+                GROAT_TMA(rank, ".L2::cache_hint", coordinates, ", %5", \
+                          __VA_ARGS__); \
+            else if constexpr (kind == tma_many && policy == evict_normal) \
+                GROAT_TMA(rank, ".multicast::cluster", coordinates, ", %4", \
+                          __VA_ARGS__); \
+            else if constexpr (kind == tma_many) \
+                GROAT_TMA(rank, ".multicast::cluster.L2::cache_hint", \
+                          coordinates, ", %4, %5", __VA_ARGS__); \
+            else if constexpr (policy == evict_normal) \
+                GROAT_TMA(rank, ".cta_group::2", coordinates, "", \
+                          __VA_ARGS__); \
+            else \
+                GROAT_TMA(rank, ".cta_group::2.L2::cache_hint", coordinates, \
+                          ", %5", __VA_ARGS__); \
+        } \
     };
 
 enum { tma_one, tma_many, tma_pair };

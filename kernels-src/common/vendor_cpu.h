@@ -17,15 +17,15 @@ extern "C" int dprintf(int file, const char *format, ...)
 
 // The kernel exports its entry and groat_cpu_bind, which the judge calls once
 // on the OS thread that runs a launch.
-#define GROAT_KERNEL(args_type)                                                \
-    static_assert(sizeof(args_type) == GROAT_ARGS_BYTES,                       \
-                  "args.h and 'launch args' of params.def disagree");          \
-    static void groat_cpu_body(const args_type &args);                         \
-    extern "C" __attribute__((visibility("default"))) void GROAT_ENTRY(        \
-        const void *args)                                                      \
-    {                                                                          \
-        groat_cpu_body(*static_cast<const args_type *>(args));                 \
-    }                                                                          \
+#define GROAT_KERNEL(args_type) \
+    static_assert(sizeof(args_type) == GROAT_ARGS_BYTES, \
+                  "args.h and 'launch args' of params.def disagree"); \
+    static void groat_cpu_body(const args_type &args); \
+    extern "C" __attribute__((visibility("default"))) void GROAT_ENTRY( \
+        const void *args) \
+    { \
+        groat_cpu_body(*static_cast<const args_type *>(args)); \
+    } \
     static void groat_cpu_body(const args_type &args)
 
 // A kernel compiled with -fsanitize=thread reports each access that it makes
@@ -552,19 +552,19 @@ GROAT_BEHIND static void *set_bytes(void *to, int value, unsigned long bytes,
 
 // The sanitizer leaves these calls to its run-time library; clang names them
 // __tsan_memcpy and so on.
-#define GROAT_TOLD_MOVE(name)                                                  \
-    extern "C" GROAT_BEHIND void *name(void *to, const void *from,             \
-                                       unsigned long bytes)                    \
-    {                                                                          \
-        return groat::move_bytes(to, from, bytes,                              \
-                                 __builtin_return_address(0));                 \
+#define GROAT_TOLD_MOVE(name) \
+    extern "C" GROAT_BEHIND void *name(void *to, const void *from, \
+                                       unsigned long bytes) \
+    { \
+        return groat::move_bytes(to, from, bytes, \
+                                 __builtin_return_address(0)); \
     }
-#define GROAT_TOLD_SET(name)                                                   \
-    extern "C" GROAT_BEHIND void *name(void *to, int value,                    \
-                                       unsigned long bytes)                    \
-    {                                                                          \
-        return groat::set_bytes(to, value, bytes,                              \
-                                __builtin_return_address(0));                  \
+#define GROAT_TOLD_SET(name) \
+    extern "C" GROAT_BEHIND void *name(void *to, int value, \
+                                       unsigned long bytes) \
+    { \
+        return groat::set_bytes(to, value, bytes, \
+                                __builtin_return_address(0)); \
     }
 GROAT_TOLD_MOVE(memcpy)
 GROAT_TOLD_MOVE(memmove)
@@ -573,20 +573,20 @@ GROAT_TOLD_MOVE(__tsan_memmove)
 GROAT_TOLD_SET(memset)
 GROAT_TOLD_SET(__tsan_memset)
 
-#define GROAT_TOLD(name, bytes, kind)                                          \
-    extern "C" GROAT_BEHIND void name(void *address)                           \
-    {                                                                          \
-        groat::touch(address, bytes, kind, __builtin_return_address(0));       \
+#define GROAT_TOLD(name, bytes, kind) \
+    extern "C" GROAT_BEHIND void name(void *address) \
+    { \
+        groat::touch(address, bytes, kind, __builtin_return_address(0)); \
     }
-#define GROAT_TOLD_RANGE(name, kind)                                           \
-    extern "C" GROAT_BEHIND void name(void *address, unsigned long bytes)      \
-    {                                                                          \
-        groat::touch(address, bytes, kind, __builtin_return_address(0));       \
+#define GROAT_TOLD_RANGE(name, kind) \
+    extern "C" GROAT_BEHIND void name(void *address, unsigned long bytes) \
+    { \
+        groat::touch(address, bytes, kind, __builtin_return_address(0)); \
     }
-#define GROAT_TOLD_BYTES(bytes)                                                \
-    GROAT_TOLD(__tsan_read##bytes, bytes, GROAT_CPU_READ)                      \
-    GROAT_TOLD(__tsan_write##bytes, bytes, GROAT_CPU_WRITE)                    \
-    GROAT_TOLD(__tsan_unaligned_read##bytes, bytes, GROAT_CPU_READ)            \
+#define GROAT_TOLD_BYTES(bytes) \
+    GROAT_TOLD(__tsan_read##bytes, bytes, GROAT_CPU_READ) \
+    GROAT_TOLD(__tsan_write##bytes, bytes, GROAT_CPU_WRITE) \
+    GROAT_TOLD(__tsan_unaligned_read##bytes, bytes, GROAT_CPU_READ) \
     GROAT_TOLD(__tsan_unaligned_write##bytes, bytes, GROAT_CPU_WRITE)
 
 GROAT_TOLD_BYTES(1)

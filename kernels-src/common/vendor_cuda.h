@@ -7,10 +7,10 @@
 #define GROAT_PRINT(...) ((void)printf(__VA_ARGS__))
 #define GROAT_UNROLL _Pragma("unroll")
 #define GROAT_ROLLED _Pragma("unroll 1")
-#define GROAT_KERNEL(args_type)                                                \
-    static_assert(sizeof(args_type) == GROAT_ARGS_BYTES,                       \
-                  "args.h and 'launch args' of params.def disagree");          \
-    extern "C" __global__ void __launch_bounds__(GROAT_BLOCK_THREADS)          \
+#define GROAT_KERNEL(args_type) \
+    static_assert(sizeof(args_type) == GROAT_ARGS_BYTES, \
+                  "args.h and 'launch args' of params.def disagree"); \
+    extern "C" __global__ void __launch_bounds__(GROAT_BLOCK_THREADS) \
         GROAT_ENTRY(const __grid_constant__ args_type args)
 
 namespace groat {

@@ -12,12 +12,12 @@
 #define GROAT_PRINT(...) ((void)0)
 #define GROAT_UNROLL _Pragma("unroll")
 #define GROAT_ROLLED _Pragma("unroll 1")
-#define GROAT_KERNEL(args_type)                                                \
-    static_assert(sizeof(args_type) == GROAT_ARGS_BYTES,                       \
-                  "args.h and 'launch args' of params.def disagree");          \
-    extern "C" __attribute__((global))                                         \
-    __attribute__((amdgpu_flat_work_group_size(GROAT_BLOCK_THREADS,            \
-                                               GROAT_BLOCK_THREADS))) void     \
+#define GROAT_KERNEL(args_type) \
+    static_assert(sizeof(args_type) == GROAT_ARGS_BYTES, \
+                  "args.h and 'launch args' of params.def disagree"); \
+    extern "C" __attribute__((global)) \
+    __attribute__((amdgpu_flat_work_group_size(GROAT_BLOCK_THREADS, \
+                                               GROAT_BLOCK_THREADS))) void \
     GROAT_ENTRY(const args_type args)
 #define GROAT_LDS __attribute__((address_space(3)))
 
@@ -366,16 +366,16 @@ template <int m> GROAT_DEVICE accumulator<m> zero_accumulator()
 // One specialisation per instruction; A and B have the types that it takes.
 template <mma_number type, int m, int k> struct mfma_of;
 
-#define GROAT_MFMA(type, m, k, words, vector, call)                            \
-    template <> struct mfma_of<type, m, k> {                                   \
-        typedef words operand;                                                 \
-        template <typename floats>                                             \
-        static GROAT_DEVICE void apply(floats &c, operand x, operand y)        \
-        {                                                                      \
-            auto a = __builtin_bit_cast(vector, x);                            \
-            auto b = __builtin_bit_cast(vector, y);                            \
-            c = call;                                                          \
-        }                                                                      \
+#define GROAT_MFMA(type, m, k, words, vector, call) \
+    template <> struct mfma_of<type, m, k> { \
+        typedef words operand; \
+        template <typename floats> \
+        static GROAT_DEVICE void apply(floats &c, operand x, operand y) \
+        { \
+            auto a = __builtin_bit_cast(vector, x); \
+            auto b = __builtin_bit_cast(vector, y); \
+            c = call; \
+        } \
     };
 
 typedef short i16x4 __attribute__((ext_vector_type(4)));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The defaults of params.def, for editors: made by defaults.sh.  A build of
-// a kernel never reads this file; it gets the constants of its spec.
+// The defaults of params.def, which has their units and meanings, for editors:
+// made by defaults.sh.  A build of a kernel never reads this file; it gets the
+// constants of its spec.
 #pragma once
 
-// Constants of family kv_buffer_pipelined, made by groat from its params.def.
 namespace groat {
-namespace arch { // gfx950
+namespace arch {
 constexpr int wave_lanes = 64;
 constexpr int shared_bytes = 163840;
 constexpr int shared_banks = 64;
@@ -20,55 +20,55 @@ constexpr int mfma_8bit_bytes = 32;
 constexpr int fp8_fnuz = 0;
 constexpr int wgmma = 0;
 constexpr int cta_group = 0;
-} // namespace arch
+}
 namespace params {
 constexpr int entry_attention = 0;
 constexpr int entry_image = 1;
 constexpr int entry_stream = 2;
-constexpr int entry = entry_attention; // -: attention: O = round(K.Q^T).V, without a softmax, so that it stays exact; image: key blocks through the stages, their shared memory written out; stream: all key blocks, XOR-reduced, for bandwidth
+constexpr int entry = entry_attention;
 static_assert(entry == 0 || entry == 1 || entry == 2, "entry: allowed attention|image|stream");
 constexpr int dtype_bf16 = 0;
 constexpr int dtype_f16 = 1;
 constexpr int dtype_fp8 = 2;
-constexpr int dtype = dtype_bf16; // -: element type
+constexpr int dtype = dtype_bf16;
 static_assert(dtype == 0 || dtype == 1 || dtype == 2, "dtype: allowed bf16|f16|fp8");
-constexpr int BN = 64; // keys: keys of a key block
+constexpr int BN = 64;
 static_assert((BN >= 32 && BN <= 256 && (BN - 32) % 32 == 0), "BN: allowed 32..256/32");
-constexpr int BK = 32; // elements: columns of a panel of K: panels of BN x BK lie one behind the other
+constexpr int BK = 32;
 static_assert(BK == 32 || BK == 64 || BK == 128, "BK: allowed 32|64|128");
-constexpr int depth = 128; // elements: head size
+constexpr int depth = 128;
 static_assert((depth >= 32 && depth <= 512 && (depth - 32) % 32 == 0), "depth: allowed 32..512/32");
-constexpr int src_cols = 128; // elements: columns of a slab: heads * depth
+constexpr int src_cols = 128;
 static_assert((src_cols >= 32 && src_cols <= 65536 && (src_cols - 32) % 8 == 0), "src_cols: allowed 32..65536/8");
-constexpr int ld = 128; // elements: row stride of a slab; rows start on 16-byte boundaries
+constexpr int ld = 128;
 static_assert((ld >= 32 && ld <= 65536 && (ld - 32) % 8 == 0), "ld: allowed 32..65536/8");
-constexpr int num_warps = 4; // waves: waves of 64 lanes in a block; all load, each has mma_n queries of its own
+constexpr int num_warps = 4;
 static_assert((num_warps >= 1 && num_warps <= 16), "num_warps: allowed 1..16");
 constexpr int mma_m32x32x16 = 0;
 constexpr int mma_m32x32x8 = 1;
 constexpr int mma_m16x16x32 = 2;
 constexpr int mma_m16x16x16 = 3;
-constexpr int mma = mma_m32x32x16; // -: shape of the multiply-accumulate: rows, columns, depth
+constexpr int mma = mma_m32x32x16;
 static_assert(mma == 0 || mma == 1 || mma == 2 || mma == 3, "mma: allowed m32x32x16|m32x32x8|m16x16x32|m16x16x16");
-constexpr int swizzle_bits = 0; // bits: width of the XORed field; 0: no swizzle
+constexpr int swizzle_bits = 0;
 static_assert((swizzle_bits >= 0 && swizzle_bits <= 6), "swizzle_bits: allowed 0..6");
-constexpr int swizzle_base = 0; // bits: lowest bit of the index of a 16-byte vector in its 32 x 32 square that the swizzle changes or reads
+constexpr int swizzle_base = 0;
 static_assert((swizzle_base >= 0 && swizzle_base <= 6), "swizzle_base: allowed 0..6");
-constexpr int swizzle_shift = 0; // bits: distance between the two fields; negative: from low to high
+constexpr int swizzle_shift = 0;
 static_assert((swizzle_shift >= -7 && swizzle_shift <= 7), "swizzle_shift: allowed -7..7");
-constexpr int elem_bytes = 2; // bytes: size of one element
-constexpr int mma_n = 32; // elements: rows and columns of the multiply-accumulate
-constexpr int mma_bytes = 16; // bytes: of an operand per lane and instruction
-constexpr int mma_k = 16; // elements: depth of the multiply-accumulate
-constexpr int group = 1; // instructions: that one 16-byte read per lane supplies
-constexpr int slot_bytes = 16384; // bytes: K or V of a key block in shared memory
-constexpr int stage_bytes = 32768; // bytes: K and V of a key block
-constexpr int squares = 8; // squares: of 32 x 32 elements in a slot
-constexpr int copies_per_chunk = 1; // copies: copy instructions per 1 KiB burst on this arch
-constexpr int vm_instrs_per_load = 4; // copies: copy instructions per wave and slot
-constexpr int lane_registers = 128; // registers: of a lane for S, O and Q (attention)
-} // namespace params
-} // namespace groat
+constexpr int elem_bytes = 2;
+constexpr int mma_n = 32;
+constexpr int mma_bytes = 16;
+constexpr int mma_k = 16;
+constexpr int group = 1;
+constexpr int slot_bytes = 16384;
+constexpr int stage_bytes = 32768;
+constexpr int squares = 8;
+constexpr int copies_per_chunk = 1;
+constexpr int vm_instrs_per_load = 4;
+constexpr int lane_registers = 128;
+}
+}
 #define GROAT_BLOCK_THREADS 256
 #define GROAT_SHARED_BYTES 65536
 #define GROAT_ARGS_BYTES 72

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The defaults of params.def, for editors: made by defaults.sh.  A build of
-// a kernel never reads this file; it gets the constants of its spec.
+// The defaults of params.def, which has their units and meanings, for editors:
+// made by defaults.sh.  A build of a kernel never reads this file; it gets the
+// constants of its spec.
 #pragma once
 
-// Constants of family plain_read, made by groat from its params.def.
 namespace groat {
-namespace arch { // gfx950
+namespace arch {
 constexpr int wave_lanes = 64;
 constexpr int shared_bytes = 163840;
 constexpr int shared_banks = 64;
@@ -20,16 +20,16 @@ constexpr int mfma_8bit_bytes = 32;
 constexpr int fp8_fnuz = 0;
 constexpr int wgmma = 0;
 constexpr int cta_group = 0;
-} // namespace arch
+}
 namespace params {
-constexpr int num_warps = 8; // waves: waves of 64 lanes in a block
+constexpr int num_warps = 8;
 static_assert(num_warps == 1 || num_warps == 2 || num_warps == 4 || num_warps == 8 || num_warps == 16, "num_warps: allowed 1|2|4|8|16");
-constexpr int unroll = 4; // loads: loads of a thread in flight
+constexpr int unroll = 4;
 static_assert(unroll == 1 || unroll == 2 || unroll == 4 || unroll == 8 || unroll == 16, "unroll: allowed 1|2|4|8|16");
-constexpr int block_bytes = 8192; // bytes: what a block reads in one step
-constexpr int step_bytes = 32768; // bytes: the same, with all loads in flight
-} // namespace params
-} // namespace groat
+constexpr int block_bytes = 8192;
+constexpr int step_bytes = 32768;
+}
+}
 #define GROAT_BLOCK_THREADS 512
 #define GROAT_SHARED_BYTES 0
 #define GROAT_ARGS_BYTES 24

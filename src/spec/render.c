@@ -20,10 +20,10 @@ static void add_derived(const groat__slot *slot, int64_t value, groat__str *out)
     /* C++ has no literal for the least number. */
     bool least = value == INT64_MIN;
 
-    groat__str_addf(out, "constexpr %s %s = %lld%s; // %s: %s\n",
+    groat__str_addf(out, "constexpr %s %s = %lld%s;\n",
                     fits_int(value) ? "int" : "long long", slot->name,
-                    (long long)(least ? value + 1 : value), least ? " - 1" : "",
-                    slot->unit, slot->meaning);
+                    (long long)(least ? value + 1 : value),
+                    least ? " - 1" : "");
 }
 
 static void add_assert(const groat__slot *slot, groat__str *out)
@@ -66,8 +66,7 @@ static void add_code(const groat__params *params, const groat__slot *slot,
 {
     groat__code code;
 
-    groat__str_addf(out, "// %s\n#define GROAT_CODE_%s(in) ", slot->meaning,
-                    slot->name);
+    groat__str_addf(out, "#define GROAT_CODE_%s(in) ", slot->name);
     if (groat__params_code(params, &code))
         groat__code_write(&code, out);
     groat__str_add(out, "\n");
@@ -87,18 +86,18 @@ static void add_param(const groat__slot *slot, int64_t value, groat__str *out)
                         groat__slot_enumerator(slot, value));
     else
         groat__str_add_int(out, value);
-    groat__str_addf(out, "; // %s: %s\n", slot->unit, slot->meaning);
+    groat__str_add(out, ";\n");
     add_assert(slot, out);
 }
 
 static void add_arch(const groat__params *params, groat__str *out)
 {
-    groat__str_addf(out, "namespace arch { // %s\n", params->target.arch->name);
+    groat__str_add(out, "namespace arch {\n");
     for (size_t i = 0; i < GROAT__ARCH_SLOTS; i++)
         groat__str_addf(out, "constexpr int %s = %lld;\n",
                         params->family->slots[i].name + strlen("arch_"),
                         (long long)params->values[i]);
-    groat__str_add(out, "} // namespace arch\n");
+    groat__str_add(out, "}\n");
 }
 
 void groat__render_constants(const groat__params *params, groat__str *out)
@@ -106,10 +105,6 @@ void groat__render_constants(const groat__params *params, groat__str *out)
     const groat_family *family = params->family;
     groat__launch_values launch = {{0}};
 
-    groat__str_addf(out,
-                    "// Constants of family %s, made by groat from its "
-                    "params.def.\n",
-                    family->name);
     groat__str_add(out, "namespace groat {\n");
     add_arch(params, out);
     groat__str_add(out, "namespace params {\n");
@@ -123,7 +118,7 @@ void groat__render_constants(const groat__params *params, groat__str *out)
         else
             add_derived(slot, params->values[i], out);
     }
-    groat__str_add(out, "} // namespace params\n} // namespace groat\n");
+    groat__str_add(out, "}\n}\n");
     /* If a launch value is out of range, no kernel is made, but the source can
      * still be read. */
     if (groat__params_launch(params, &launch, NULL) != GROAT_OK)

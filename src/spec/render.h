@@ -5,9 +5,10 @@
 #include "base/str.h"
 #include "spec/param.h"
 
-/* Appends the generated header: one constexpr line per parameter, derived
- * constant and arch field, each parameter with a static_assert of its allowed
- * values, and the entry point's name. */
+/* Appends the generated header, without comments, as all files of a source are:
+ * one constexpr line per parameter, derived constant and arch field, each
+ * parameter with a static_assert of its allowed values, and the entry point's
+ * name. */
 void groat__render_constants(const groat__params *params, groat__str *out);
 
 /* Appends exactly the text that the compiler gets. */

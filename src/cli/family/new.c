@@ -105,9 +105,10 @@ static groat_status write_params(work *w, groat_spec *spec)
     if (!start.failed)
         from = strstr(source, start.data);
     groat__str_add(&text,
-                   "// The defaults of params.def, for editors: made by "
-                   "groat new.  A build of a\n// kernel never reads this "
-                   "file; it gets the constants of its spec.\n"
+                   "// The defaults of params.def, which has their units and "
+                   "meanings, for editors:\n// made by groat new.  A build "
+                   "of a kernel never reads this file; it gets the\n"
+                   "// constants of its spec.\n"
                    "#pragma once\n\n");
     if (from) {
         const char *end;
