@@ -96,4 +96,16 @@ json "demo with a wrong byte is JSON"
 answers "demo says false" '"verified": false'
 injected compile
 expect "demo with a compiler that refuses" 4 demo --target cpu:gfx950
+
+# A full disk loses nothing.
+injected none
+expect "a kernel is stored" 0 build $loader
+injected full
+expect "clear on a full disk" 1 cache clear
+says "clear: says what to do" "the disk is full"
+expect "gc on a full disk" 1 cache gc --max-bytes 1
+injected none
+expect "the store is sound" 0 cache verify
+answers "and has its entry" "1 entr"
+expect "clear with room" 0 cache clear
 finish

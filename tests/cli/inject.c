@@ -4,11 +4,16 @@
  *
  * $GROAT_INJECT says which: probe (the version becomes "injected"), flip (a
  * byte read back from the device is wrong), launch, judged, time, load,
- * compile, memory.  What is not named there goes on to the library.
+ * compile, memory, full (no room for what SQLite writes).  What is not named
+ * there goes on to the library.
  */
 #include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "groat.h"
 #include "groat_tools.h"
@@ -112,4 +117,25 @@ groat_status groat_build(groat_spec *spec, void **binary, size_t *bytes,
         return refuse(error, GROAT_COMPILE_FAILED);
     memcpy(&next, &symbol, sizeof(next));
     return next(spec, binary, bytes, info, error);
+}
+
+/* Whether it is a journal of SQLite, where changes are written first. */
+static int is_journal(int fd)
+{
+    char link[64];
+    char path[4096] = "";
+    ssize_t len;
+
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    len = readlink(link, path, sizeof(path) - 1);
+    return len > 4 && strcmp(path + len - 4, "-wal") == 0;
+}
+
+ssize_t pwrite64(int fd, const void *data, size_t bytes, off64_t at)
+{
+    if (wanted("full") && is_journal(fd)) {
+        errno = ENOSPC;
+        return -1;
+    }
+    return syscall(SYS_pwrite64, fd, data, bytes, at);
 }
