@@ -225,8 +225,6 @@ static groat_status plan_buffer(const scope *s, const groat__run_buffer *from,
     to->expected = from->expected;
     to->tolerance = from->tolerance;
     to->allowed = from->allowed;
-    if (to->output && !f->has_reference && to->expected == NULL)
-        to->tolerance = GROAT_TOLERANCE_NONE;
     if (to->tolerance != GROAT_TOLERANCE_EXACT &&
         to->tolerance != GROAT_TOLERANCE_NONE &&
         to->element->kind != GROAT__ELEMENT_FLOAT)

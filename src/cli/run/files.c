@@ -197,15 +197,6 @@ static groat_status take_list(const char *option, const groat__list *words,
     return status;
 }
 
-/* Outputs with a file of --expect are compared even if run.def says "none". */
-static void expect_more(groat__trial *trial)
-{
-    for (size_t i = 0; i < trial->plan.buffer_count; i++)
-        if (trial->expected[i] &&
-            trial->plan.buffers[i].tolerance == GROAT_TOLERANCE_NONE)
-            trial->plan.buffers[i].tolerance = GROAT_TOLERANCE_EXACT;
-}
-
 /* A pipe would wait for its writer, and a link would leave the folder. */
 static groat_status check_own(const char *folder, const char *path,
                               const groat_buffer *buffer, groat_error *error)
@@ -261,6 +252,23 @@ static groat_status take_all_own(groat__trial *trial, groat_error *error)
     return status;
 }
 
+/* Outputs with a file of --expect are compared even if run.def says "none", and
+ * those of which nothing says what they should be are not. */
+static void choose_compared(groat__trial *trial)
+{
+    bool referred = !trial->folder || trial->folder->has_reference;
+
+    for (size_t i = 0; i < trial->plan.buffer_count; i++) {
+        groat_buffer *buffer = &trial->plan.buffers[i];
+
+        if (!trial->expected[i] && !referred)
+            buffer->tolerance = GROAT_TOLERANCE_NONE;
+        else if (trial->expected[i] && !trial->own_expected[i] &&
+                 buffer->tolerance == GROAT_TOLERANCE_NONE)
+            buffer->tolerance = GROAT_TOLERANCE_EXACT;
+    }
+}
+
 static groat_status take_output(const char *word, groat__trial *trial,
                                 groat_error *error)
 {
@@ -280,9 +288,9 @@ groat_status groat__files_take(const groat__values *options,
     if (!status)
         status = take_list("--expect", &options->expected, true, trial,
                            trial->expected, error);
-    expect_more(trial);
     if (!status)
         status = take_all_own(trial, error);
+    choose_compared(trial);
     return status || !options->output
                ? status
                : take_output(options->output, trial, error);
