@@ -100,6 +100,15 @@ answers() {
     fi
 }
 
+# lacks NAME TEXT: checks that the last run wrote the text nowhere.
+lacks() {
+    if grep -F -q -e "$2" "$out" "$err"; then
+        fail "$1" "it wrote '$2': $(head -c 300 "$out" "$err")"
+    else
+        pass "$1"
+    fi
+}
+
 # is_json FILE: checks for one JSON object and nothing else.
 if command -v python3 >/dev/null 2>&1; then
     is_json() {

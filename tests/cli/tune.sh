@@ -11,15 +11,6 @@ shape=heads=2,kv_heads=1,head_dim=64,sequences=1,keys=40
 on="--target cpu:sm_90a"
 manifest=$work/tuned.jsonl
 
-# lacks NAME TEXT: stdout of the last run does not have it.
-lacks() {
-    if grep -F -q -e "$2" "$out"; then
-        fail "$1" "$(cat "$out")"
-    else
-        pass "$1"
-    fi
-}
-
 # A compiler that does not end for one choice, and ends the process that asks
 # for another one, as long as there is no file "calm".
 cat >"$work/c++" <<'END'
