@@ -158,6 +158,22 @@ for output in a b c; do
     [ $output = a ] ||
         answers "the error is that of b" "error     nan of the expected norm of b"
 done
+# numpy's bool is a byte.
+cat >mask.cu <<'END'
+__global__ void mask(const bool *keep, int *out) {
+    out[threadIdx.x] = keep[threadIdx.x] ? 7 : 2;
+}
+END
+{
+    printf '\223NUMPY\001\000\166\000%-117s\n' \
+        "{'descr': '|b1', 'fortran_order': False, 'shape': (4,), }"
+    printf '\001\000\000\001'
+} >keep.npy
+expect "a file of bools" 0 judge mask.cu --entry mask --block 4 \
+    --buffer keep=4 --input keep=keep.npy --buffer "out=4:i32 out none" \
+    --output out=out.raw
+[ "$(od -An -t d4 out.raw | tr -s ' ')" = " 7 2 2 7" ] && pass "its bools" ||
+    fail "its bools" "$(od -An -t d4 out.raw)"
 # The tolerance of a buffer holds for a file, too.
 cat >near.cu <<'END'
 __global__ void near(float *a, float s) { a[threadIdx.x] = 3 * s; }

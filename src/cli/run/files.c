@@ -60,13 +60,17 @@ static groat_status find_buffer(const char *option, const char *word,
     return status;
 }
 
-/* A float type that numpy lacks, such as bf16, may also be raw bits: "V2". */
+/* A float type that numpy lacks, such as bf16, may also be raw bits: "V2".  A
+ * bool is a byte of 0 or 1. */
 static bool is_type(const char *type, const groat__element *element)
 {
     char bits[8];
 
     if (strcmp(type, element->npy) == 0)
         return true;
+    if (strcmp(type, "|b1") == 0)
+        return strcmp(element->npy, "|u1") == 0 &&
+               element->kind == GROAT__ELEMENT_UNSIGNED;
     (void)snprintf(bits, sizeof(bits), "V%d", element->bytes);
     return element->npy[1] == 'u' && element->kind == GROAT__ELEMENT_FLOAT &&
            (type[0] == '|' || type[0] == '<') && strcmp(type + 1, bits) == 0;
