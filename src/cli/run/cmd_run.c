@@ -20,16 +20,11 @@ static void print_wrong(const groat__comparison *sum)
     char place[160];
 
     groat__compare_place(sum->first, sum->first_offset, place, sizeof(place));
-    (void)printf("  verified  NO: %" PRIu64 " of %" PRIu64
-                 " bytes are wrong; first %s, expected ",
-                 sum->mismatches, sum->bytes, place);
-    if (sum->first->element)
-        (void)printf("%s, got %s", sum->first_want, sum->first_have);
-    else
-        (void)printf("0x%02x, got 0x%02x", sum->first_expected, sum->first_got);
-    (void)printf("%s\n", sum->first_unwritten
-                             ? ", as it was filled before the launch"
-                             : "");
+    (void)printf(
+        "  verified  NO: %" PRIu64 " of %" PRIu64
+        " bytes are wrong; first %s, expected %s, got %s%s\n",
+        sum->mismatches, sum->bytes, place, sum->first_want, sum->first_have,
+        sum->first_unwritten ? ", as it was filled before the launch" : "");
 }
 
 static void print_error(const groat__comparison *sum)

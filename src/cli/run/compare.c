@@ -19,14 +19,17 @@ static void note_first(groat__comparison *sum, const groat_buffer *buffer,
 
     sum->first = buffer;
     sum->first_offset = offset;
-    sum->first_expected = want[offset];
-    sum->first_got = got[offset];
     sum->first_unwritten = !buffer->filled;
     for (size_t i = 0; i < width; i++)
         sum->first_unwritten &= got[at + i] == GROAT_POISON;
     if (buffer->element) {
         groat__element_text(buffer->element, want + at, sum->first_want);
         groat__element_text(buffer->element, got + at, sum->first_have);
+    } else {
+        (void)snprintf(sum->first_want, sizeof(sum->first_want), "0x%02x",
+                       want[offset]);
+        (void)snprintf(sum->first_have, sizeof(sum->first_have), "0x%02x",
+                       got[offset]);
     }
 }
 

@@ -14,11 +14,9 @@ typedef struct groat__comparison {
     uint64_t mismatches; /* wrong bytes among them                            */
     const groat_buffer *first; /* the buffer of the first wrong byte, or NULL */
     uint64_t first_offset;
-    unsigned first_expected; /* the expected byte there */
-    unsigned first_got;
     bool first_unwritten; /* the element is as it was filled before */
-    char first_want[GROAT__ELEMENT_TEXT]; /* the element of that byte, if    */
-    char first_have[GROAT__ELEMENT_TEXT]; /* the buffer has an element type  */
+    char first_want[GROAT__ELEMENT_TEXT]; /* the element of that byte, or    */
+    char first_have[GROAT__ELEMENT_TEXT]; /* the byte, if it has no type     */
     double norm; /* ||got - want|| / ||want|| of the worst buffer of floats */
     const groat_buffer *norm_of; /* that buffer, or NULL                    */
     uint64_t ulps; /* largest error of outputs with a tolerance in ulps */

@@ -104,8 +104,8 @@ static void mismatch_json(groat__json *json, const groat__comparison *sum)
     groat__json_string(json, "buffer", sum->first->name);
     groat__json_string(json, "place", place);
     groat__json_uint(json, "offset", sum->first_offset);
-    groat__json_uint(json, "expected", sum->first_expected);
-    groat__json_uint(json, "got", sum->first_got);
+    groat__json_string(json, "expected", sum->first_want);
+    groat__json_string(json, "got", sum->first_have);
     groat__json_bool(json, "unwritten", sum->first_unwritten);
     groat__json_end(json);
 }
