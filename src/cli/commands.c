@@ -102,8 +102,10 @@
             "raw bytes or .npy that an output buffer must hold"                \
     }
 #define ROW_OUTPUT                                                             \
-    TEXT("output", "[NAME=]FILE", output,                                      \
-         "write the first output buffer there, raw or as .npy")
+    {                                                                          \
+        "output", "[NAME=]FILE", GROAT__OPTION_LIST, AT(outputs), 0, 0,        \
+            "write an output buffer (the first) there, raw or as .npy"         \
+    }
 #define ROW_POINTERS                                                           \
     FLAG("pointers", pointers,                                                 \
          "cpu targets: judge accesses through pointers, too")

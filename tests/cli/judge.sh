@@ -145,8 +145,19 @@ __global__ void worst(float *a, float *b, float *c) {
 }
 END
 expect "numbers" 0 judge worst.cu --entry worst --block 4 --output a=ones.npy \
+    --output c=same.npy \
     --buffer "a=4:f32 out none" --buffer "b=4:f32 out none" \
     --buffer "c=4:f32 out none"
+cmp -s ones.npy same.npy && pass "both outputs are written" ||
+    fail "both outputs are written"
+for twice in a=ones.raw c=ones.npy; do
+    expect "$twice in addition" 2 judge worst.cu --entry worst --block 4 \
+        --output a=ones.npy --output $twice --buffer "a=4:f32 out none" \
+        --buffer "b=4:f32 out none" --buffer "c=4:f32 out none"
+    says "$twice: where it goes" "buffer a already goes to ones.npy"
+done
+[ -s ones.npy ] && pass "a refusal leaves the file" ||
+    fail "a refusal leaves the file"
 expected=
 for output in a b c; do
     expected="$expected --expect $output=ones.npy"

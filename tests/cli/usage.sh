@@ -155,7 +155,7 @@ says "words behind -- are no options" "--json"
 # An option that is no list and given twice is reported once.
 for twice in "--seed 1 --seed 1" "--target cpu:gfx950 --target cpu:gfx90a" \
     "--repeat 1 --repeat=2" "--json --json" "--cache-dir a --cache-dir a" \
-    "--output a --output b" "--first-row 0 --first_row 0"; do
+    "--grid 1 --grid 1" "--first-row 0 --first_row 0"; do
     # shellcheck disable=SC2086
     expect "run: $twice" 2 run $loader $twice
     says "run: $twice: named" "${twice%%[ =]*} is given twice"

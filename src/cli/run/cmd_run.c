@@ -212,7 +212,8 @@ int groat__cmd_run(groat__cli *cli)
     groat__trial *trials;
     int code;
 
-    if (cli->word_count > 1 && (cli->values.inputs.count || cli->values.output))
+    if (cli->word_count > 1 &&
+        (cli->values.inputs.count || cli->values.outputs.count))
         return groat__cli_refuse(cli, GROAT_INVALID,
                                  "--input and --output go with one SPEC, there "
                                  "are %zu",

@@ -277,10 +277,20 @@ static groat_status take_output(const char *word, groat__trial *trial,
                                 groat_error *error)
 {
     const char *path = NULL;
-    groat_status status = find_buffer("--output", word, true, &trial->plan,
-                                      &trial->written, &path, error);
+    size_t at = 0;
+    groat_status status =
+        find_buffer("--output", word, true, &trial->plan, &at, &path, error);
 
-    return status ? status : groat__output_open(&trial->output, path, error);
+    if (status)
+        return status;
+    for (size_t i = 0; i < GROAT_PLAN_BUFFERS; i++)
+        if (trial->outputs[i].file &&
+            (i == at || strcmp(trial->outputs[i].path, path) == 0))
+            return groat__cli_error(error, GROAT_INVALID,
+                                    "--output %s: buffer %s already goes to %s",
+                                    word, trial->plan.buffers[i].name,
+                                    trial->outputs[i].path);
+    return groat__output_open(&trial->outputs[at], path, error);
 }
 
 groat_status groat__files_take(const groat__values *options,
@@ -295,9 +305,9 @@ groat_status groat__files_take(const groat__values *options,
     if (!status)
         status = take_all_own(trial, error);
     choose_compared(trial);
-    return status || !options->output
-               ? status
-               : take_output(options->output, trial, error);
+    for (size_t i = 0; i < options->outputs.count && !status; i++)
+        status = take_output(options->outputs.item[i], trial, error);
+    return status;
 }
 
 groat_status groat__files_read(const char *option, const char *path,
@@ -332,20 +342,16 @@ groat_status groat__files_read(const char *option, const char *path,
     return status;
 }
 
-groat_status groat__files_write(groat__trial *trial, void *const *data,
-                                groat_error *error)
+static groat_status write_one(groat__output *output, const groat_buffer *buffer,
+                              const void *bytes, groat_error *error)
 {
-    const groat_buffer *buffer = &trial->plan.buffers[trial->written];
-    const void *bytes = data[trial->written];
     const groat__element *element = buffer->element;
     const int64_t length = (int64_t)buffer->bytes;
     groat__str text = {0};
     groat_status status;
 
-    if (!trial->output.file)
-        return GROAT_OK;
-    if (!groat__npy_is_named(trial->output.path))
-        return groat__output_write(&trial->output, bytes, buffer->bytes, error);
+    if (!groat__npy_is_named(output->path))
+        return groat__output_write(output, bytes, buffer->bytes, error);
     groat__npy_head(element ? element->npy : "|u1",
                     element ? buffer->shape : &length,
                     element ? buffer->rank : 1, &text);
@@ -353,7 +359,19 @@ groat_status groat__files_write(groat__trial *trial, void *const *data,
     status =
         text.failed
             ? groat__cli_error(error, GROAT_NO_MEMORY, "no memory for --output")
-            : groat__output_write(&trial->output, text.data, text.len, error);
+            : groat__output_write(output, text.data, text.len, error);
     groat__str_free(&text);
+    return status;
+}
+
+groat_status groat__files_write(groat__trial *trial, void *const *data,
+                                groat_error *error)
+{
+    groat_status status = GROAT_OK;
+
+    for (size_t i = 0; i < trial->plan.buffer_count && !status; i++)
+        if (trial->outputs[i].file)
+            status = write_one(&trial->outputs[i], &trial->plan.buffers[i],
+                               data[i], error);
     return status;
 }

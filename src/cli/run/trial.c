@@ -226,7 +226,7 @@ groat_status groat__trial_plan(groat__cli *cli, groat__trial *trial,
         return status;
     if (!trial->driver &&
         (options->arg_count || options->args.count || options->inputs.count ||
-         options->expected.count || options->grid || options->output))
+         options->expected.count || options->grid || options->outputs.count))
         return groat__cli_error(
             error, GROAT_INVALID,
             "family %s has no run.def: it is built and loaded, and takes no "
@@ -534,9 +534,9 @@ groat_status groat__trial_launch(groat__cli *cli, groat__trial *trial,
 
 void groat__trial_free(groat__trial *trial)
 {
-    groat__output_drop(&trial->output);
     groat__folder_close(trial->folder);
     for (size_t i = 0; i < GROAT_PLAN_BUFFERS; i++) {
+        groat__output_drop(&trial->outputs[i]);
         free(trial->own_path[i]);
         free(trial->own_expected[i]);
     }

@@ -35,11 +35,11 @@ typedef struct groat__trial {
     const char *near;     /* name of the buffer of a finding, or NULL         */
     char near_place[256]; /* "y[3] of y[4]", or the distance from it          */
     const groat__banks *banks; /* for the bank report, or NULL            */
-    groat__output output; /* of --output, open from the plan on           */
-    size_t written;       /* index of the buffer of --output              */
-    double get_ms;        /* time of groat_kernel_get                        */
-    double launch_us;     /* of one launch; 0: there was none                */
-    bool device_clock;    /* launch_us is from device events, not the host   */
+    groat__output outputs[GROAT_PLAN_BUFFERS]; /* of --output, open from the *
+                                                * plan on                    */
+    double get_ms;     /* time of groat_kernel_get                        */
+    double launch_us;  /* of one launch; 0: there was none                */
+    bool device_clock; /* launch_us is from device events, not the host   */
     groat__verdict verdict;
     groat__comparison sum;
 } groat__trial;
