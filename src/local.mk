@@ -318,6 +318,8 @@ groat_SOURCES += \
 	%D%/cli/judge/cmd_judge.c \
 	%D%/cli/judge/cuda_source.c \
 	%D%/cli/judge/cuda_source.h \
+	%D%/cli/judge/cuda_tokens.c \
+	%D%/cli/judge/cuda_tokens.h \
 	%D%/cli/judge/judge.h \
 	%D%/cli/main.c \
 	%D%/cli/prewarm/cmd_prewarm.c \

@@ -6,17 +6,14 @@
  * Invariant: the output has the same lines as the file.
  */
 #include "cli/judge/cuda_source.h"
+#include "cli/judge/cuda_tokens.h"
 
 #include <ctype.h>
 #include <string.h>
 
 #include "base/error.h"
 
-typedef struct token {
-    const char *at;
-    size_t len; /* 0: the end */
-    int line;
-} token;
+typedef groat__cuda_token token;
 
 enum { SPACES = 16, BRANCHES = 16 };
 
@@ -53,10 +50,8 @@ typedef struct reader {
     int depth;        /* of braces */
     bool templated;   /* behind "template <...>" of a declaration */
     const char *text; /* the whole file */
-    const char *at;   /* next byte to read */
+    groat__cuda_cursor c;
     const char *done; /* end of the input copied to the output */
-    int line;
-    bool fresh; /* only blanks so far in this line */
     groat__cuda_source *out;
     groat_error *error;
 } reader;
@@ -70,83 +65,27 @@ static groat_status refuse(const reader *r, int line, const char *what,
 
 static bool is(const token *t, const char *word)
 {
-    return groat__is_text(t->at, t->len, word);
+    return groat__cuda_is(t, word);
 }
 
-/* ---- tokens -------------------------------------------------------------- */
-
-static const char *skip_comment(const char *at)
-{
-    const char *end;
-
-    if (at[1] == '/')
-        return at + strcspn(at, "\n");
-    end = strstr(at + 2, "*/");
-    return end == NULL ? at + strlen(at) : end + 2;
-}
-
-/* Skips blanks and comments. */
 static void skip(reader *r)
 {
-    const char *end;
-
-    for (;;) {
-        if (r->at[0] == '/' && (r->at[1] == '/' || r->at[1] == '*'))
-            end = skip_comment(r->at);
-        else if (isspace((unsigned char)*r->at))
-            end = r->at + 1;
-        else
-            return;
-        for (; r->at < end; r->at++)
-            if (*r->at == '\n') {
-                r->line++;
-                r->fresh = true;
-            }
-    }
-}
-
-static size_t quoted(const char *at)
-{
-    size_t len = 1;
-
-    while (at[len] != '\0' && at[len] != '\n' && at[len] != *at)
-        len += at[len] == '\\' && at[len + 1] != '\0' ? 2 : 1;
-    return len + (at[len] == *at);
+    groat__cuda_skip(&r->c);
 }
 
 static token take(reader *r)
 {
-    token t;
-
-    skip(r);
-    t = (token){r->at, 0, r->line};
-    if (*r->at == '\0')
-        return t;
-    while (groat__is_word(r->at[t.len]))
-        t.len++;
-    if (t.len == 0)
-        t.len = *r->at == '"' || *r->at == '\'' ? quoted(r->at) : 1;
-    r->at += t.len;
-    r->fresh = false;
-    return t;
+    return groat__cuda_take(&r->c);
 }
 
-/* Reads from after an opening bracket up to the matching closing one. */
 static token take_to(reader *r, char open, char close)
 {
-    token all = {r->at, 0, r->line};
-    int depth = 1;
+    return groat__cuda_take_to(&r->c, open, close);
+}
 
-    while (depth > 0) {
-        token t = take(r);
-
-        if (t.len == 0)
-            break;
-        if (t.len == 1)
-            depth += (*t.at == open) - (*t.at == close);
-        all.len = (size_t)(t.at - all.at);
-    }
-    return all;
+static token take_text(reader *r)
+{
+    return groat__cuda_take_text(&r->c);
 }
 
 /* ---- the text made --------------------------------------------------------
@@ -158,10 +97,10 @@ static void replace(reader *r, const char *from, const char *text)
 {
     groat__str_addn(&r->out->text, r->done, (size_t)(from - r->done));
     groat__str_add(&r->out->text, text);
-    for (const char *at = from; at < r->at; at++)
+    for (const char *at = from; at < r->c.at; at++)
         if (*at == '\n')
             groat__str_add(&r->out->text, "\n");
-    r->done = r->at;
+    r->done = r->c.at;
 }
 
 /* Removes an #include that cuda_compat.h stands in for; refuses others. */
@@ -192,10 +131,10 @@ static groat_status read_include(reader *r, const token *sign)
                                         "math_constants.h"};
     token name;
 
-    r->at += strspn(r->at, " \t");
-    r->at += *r->at == '<' || *r->at == '"';
-    name = (token){r->at, strcspn(r->at, ">\"\n"), r->line};
-    r->at += strcspn(r->at, "\n");
+    r->c.at += strspn(r->c.at, " \t");
+    r->c.at += *r->c.at == '<' || *r->c.at == '"';
+    name = (token){r->c.at, strcspn(r->c.at, ">\"\n"), r->c.line};
+    r->c.at += strcspn(r->c.at, "\n");
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (is(&name, known[i])) {
             replace(r, sign->at, "");
@@ -213,13 +152,13 @@ static void skip_dead(reader *r)
 {
     int depth = 1;
 
-    while (depth > 0 && *r->at != '\0') {
+    while (depth > 0 && *r->c.at != '\0') {
         const char *at;
 
-        r->at += strcspn(r->at, "\n");
-        r->line += *r->at == '\n';
-        r->at += *r->at == '\n';
-        at = r->at + strspn(r->at, " \t");
+        r->c.at += strcspn(r->c.at, "\n");
+        r->c.line += *r->c.at == '\n';
+        r->c.at += *r->c.at == '\n';
+        at = r->c.at + strspn(r->c.at, " \t");
         if (*at != '#')
             continue;
         at += 1 + strspn(at + 1, " \t");
@@ -227,7 +166,7 @@ static void skip_dead(reader *r)
         depth -= strncmp(at, "endif", 5) == 0 ||
                  (depth == 1 && strncmp(at, "el", 2) == 0);
     }
-    r->fresh = true;
+    r->c.fresh = true;
 }
 
 /* Only one branch of an #if counts: braces of others are not added to it. */
@@ -252,9 +191,9 @@ static groat_status read_directive(reader *r, const token *sign)
 {
     token word;
 
-    r->at += strspn(r->at, " \t");
-    word = (token){r->at, strcspn(r->at, " \t\n<\""), r->line};
-    r->at += word.len;
+    r->c.at += strspn(r->c.at, " \t");
+    word = (token){r->c.at, strcspn(r->c.at, " \t\n<\""), r->c.line};
+    r->c.at += word.len;
     if (is(&word, "include"))
         return read_include(r, sign);
     if (is(&word, "line") || (word.len > 0 && isdigit((unsigned char)*word.at)))
@@ -262,14 +201,14 @@ static groat_status read_directive(reader *r, const token *sign)
                       "#line is refused, as findings name lines of this file",
                       &word);
     read_condition(r, &word);
-    if (is(&word, "if") && r->at[strspn(r->at, " \t")] == '0' &&
-        isspace((unsigned char)r->at[strspn(r->at, " \t") + 1])) {
+    if (is(&word, "if") && r->c.at[strspn(r->c.at, " \t")] == '0' &&
+        isspace((unsigned char)r->c.at[strspn(r->c.at, " \t") + 1])) {
         skip_dead(r);
         return GROAT_OK;
     }
-    while (*r->at != '\0' && (*r->at != '\n' || r->at[-1] == '\\')) {
-        r->line += *r->at == '\n';
-        r->at++;
+    while (*r->c.at != '\0' && (*r->c.at != '\n' || r->c.at[-1] == '\\')) {
+        r->c.line += *r->c.at == '\n';
+        r->c.at++;
     }
     return GROAT_OK;
 }
@@ -568,7 +507,7 @@ static bool is_variable(const reader *r, const token *name)
     token last = {"", 0, 0};
     token t;
 
-    all.at = r->text;
+    all.c.at = r->text;
     while ((t = take(&all)).len > 0) {
         bool same = t.len == name->len && strncmp(t.at, name->at, t.len) == 0;
 
@@ -625,7 +564,7 @@ static bool has_body(const reader *r, const token *name)
     reader all = *r;
     token t;
 
-    all.at = r->text;
+    all.c.at = r->text;
     while ((t = take(&all)).len > 0)
         if (t.len == name->len && strncmp(t.at, name->at, t.len) == 0) {
             reader ahead = all;
@@ -639,21 +578,6 @@ static bool has_body(const reader *r, const token *name)
                 return true;
         }
     return false;
-}
-
-/* Skips lines of the preprocessor; returns the token behind them. */
-static token take_text(reader *r)
-{
-    token t = take(r);
-
-    while (is(&t, "#")) {
-        while (*r->at != '\0' && *r->at != '\n') {
-            r->line += r->at[0] == '\\' && r->at[1] == '\n';
-            r->at += r->at[0] == '\\' && r->at[1] != '\0' ? 2 : 1;
-        }
-        t = take(r);
-    }
-    return t;
 }
 
 /* Reads a declaration from its first token; returns the name of a function
@@ -777,7 +701,7 @@ static groat_status read_all(reader *r)
         token t;
 
         skip(r);
-        fresh = r->fresh;
+        fresh = r->c.fresh;
         t = take(r);
         if (t.len == 0)
             return GROAT_OK;
@@ -822,10 +746,8 @@ groat_status groat__cuda_read(const char *file, const char *text,
     reader r = {.file = file,
                 .entry = entry,
                 .text = text,
-                .at = text,
+                .c = {text, 1, true},
                 .done = text,
-                .line = 1,
-                .fresh = true,
                 .out = out,
                 .error = error};
     groat_status status = read_all(&r);

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cuda_tokens.c - tokens of CUDA C++.  No state.
+ */
+#include "cli/judge/cuda_tokens.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/str.h"
+
+typedef groat__cuda_token token;
+
+bool groat__cuda_is(const token *t, const char *word)
+{
+    return groat__is_text(t->at, t->len, word);
+}
+
+static const char *skip_comment(const char *at)
+{
+    const char *end;
+
+    if (at[1] == '/')
+        return at + strcspn(at, "\n");
+    end = strstr(at + 2, "*/");
+    return end == NULL ? at + strlen(at) : end + 2;
+}
+
+void groat__cuda_skip(groat__cuda_cursor *c)
+{
+    const char *end;
+
+    for (;;) {
+        if (c->at[0] == '/' && (c->at[1] == '/' || c->at[1] == '*'))
+            end = skip_comment(c->at);
+        else if (isspace((unsigned char)*c->at))
+            end = c->at + 1;
+        else
+            return;
+        for (; c->at < end; c->at++)
+            if (*c->at == '\n') {
+                c->line++;
+                c->fresh = true;
+            }
+    }
+}
+
+static size_t quoted(const char *at)
+{
+    size_t len = 1;
+
+    while (at[len] != '\0' && at[len] != '\n' && at[len] != *at)
+        len += at[len] == '\\' && at[len + 1] != '\0' ? 2 : 1;
+    return len + (at[len] == *at);
+}
+
+token groat__cuda_take(groat__cuda_cursor *c)
+{
+    token t;
+
+    groat__cuda_skip(c);
+    t = (token){c->at, 0, c->line};
+    if (*c->at == '\0')
+        return t;
+    while (groat__is_word(c->at[t.len]))
+        t.len++;
+    if (t.len == 0)
+        t.len = *c->at == '"' || *c->at == '\'' ? quoted(c->at) : 1;
+    c->at += t.len;
+    c->fresh = false;
+    return t;
+}
+
+token groat__cuda_take_to(groat__cuda_cursor *c, char open, char close)
+{
+    token all = {c->at, 0, c->line};
+    int depth = 1;
+
+    while (depth > 0) {
+        token t = groat__cuda_take(c);
+
+        if (t.len == 0)
+            break;
+        if (t.len == 1)
+            depth += (*t.at == open) - (*t.at == close);
+        all.len = (size_t)(t.at - all.at);
+    }
+    return all;
+}
+
+token groat__cuda_take_text(groat__cuda_cursor *c)
+{
+    token t = groat__cuda_take(c);
+
+    while (groat__cuda_is(&t, "#")) {
+        while (*c->at != '\0' && *c->at != '\n') {
+            c->line += c->at[0] == '\\' && c->at[1] == '\n';
+            c->at += c->at[0] == '\\' && c->at[1] != '\0' ? 2 : 1;
+        }
+        t = groat__cuda_take(c);
+    }
+    return t;
+}
