@@ -205,7 +205,7 @@ def constants_of(source):
     integers; `entry_name` is the kernel's name."""
     values = {}
     text = ''.join(re.findall(
-        r'^namespace (?:arch|params) \{.*?^\} // namespace', source,
+        r'^namespace (?:arch|params) \{.*?^\}', source,
         re.M | re.S))
     for name, value in re.findall(
             r'^constexpr (?:int|bool|long long) (\w+) = (\S+);', text, re.M):

@@ -64,9 +64,17 @@ static outcome *outcomes;
 static void write_library(const char *path)
 {
     groat__str out = {0};
-    char *const argv[] = {"c++", "-shared", "-fPIC", "-Wl,--build-id=sha1",
-                          "-x",  "c++",     "-o",    (char *)path,
-                          "-",   NULL};
+    char *const argv[] = {"c++",
+                          "-shared",
+                          "-nostartfiles",
+                          "-fPIC",
+                          "-Wl,--build-id=sha1",
+                          "-x",
+                          "c++",
+                          "-o",
+                          (char *)path,
+                          "-",
+                          NULL};
     int ends[2];
     int status = 0;
     pid_t pid;

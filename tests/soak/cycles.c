@@ -61,7 +61,8 @@ static void write_compiler(const char *path)
               "while [ \"$1\" != -o ]; do shift; done\n"
               "cat >/dev/null\n"
               "[ -e \"$0.so\" ] || echo 'int any;' |\n"
-              "    c++ -shared -Wl,--build-id=sha1 -x c++ -o \"$0.so\" -\n"
+              "    c++ -shared -nostartfiles -Wl,--build-id=sha1 -x c++ -o "
+              "\"$0.so\" -\n"
               "exec cat \"$0.so\" >\"$2\"\n",
               file) < 0 ||
         fclose(file) != 0 || chmod(path, 0700) != 0)
