@@ -316,6 +316,8 @@ groat_SOURCES += \
 	%D%/cli/family/run_def.c \
 	%D%/cli/family/run_def.h \
 	%D%/cli/judge/cmd_judge.c \
+	%D%/cli/judge/cuda_host.c \
+	%D%/cli/judge/cuda_host.h \
 	%D%/cli/judge/cuda_source.c \
 	%D%/cli/judge/cuda_source.h \
 	%D%/cli/judge/cuda_tokens.c \

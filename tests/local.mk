@@ -591,6 +591,7 @@ EXTRA_DIST += \
 	%D%/kernels/cuda/kernels.cu \
 	%D%/kernels/cuda/names.cu \
 	%D%/kernels/cuda/names.txt \
+	%D%/kernels/cuda/program.cu \
 	%D%/kernels/boxes/params.def \
 	%D%/kernels/boxes/run.def \
 	%D%/kernels/faults/params.def \

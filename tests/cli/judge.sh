@@ -137,6 +137,15 @@ END
         --expect down=downs.npy
     answers "what they come to" "verified  yes"
 done
+# A whole program: what is for the host is left out, and lines stay.
+program=$top_srcdir/tests/kernels/cuda/program.cu
+expect "a kernel of a program" 0 judge "$program" --entry add --block 32 \
+    --grid 4 --buffer a=n --buffer b=n --buffer c=n --arg n=100
+lacks "a kernel of a program is compiled silently" warn
+expect "another kernel of it" 1 judge "$program" --entry other --block 32 \
+    --buffer c=32
+says "its line" "here at program.cu:$(grep -n "// fault" "$program" |
+    cut -d: -f1))"
 # An output that is no number is the worst, before and behind one that is wrong.
 cat >worst.cu <<'END'
 __global__ void worst(float *a, float *b, float *c) {
@@ -508,8 +517,11 @@ __device__ int mine(int);
 int puts(const char *);
 }
 __global__ void k() { puts(""); }' "bad.cu:2: mine: host functions"
-refuses "host code" '__global__ void k() {}
-void f() { k<<<1, 32>>>(); }' "bad.cu:2: <<<: host code"
+refuses "a launch by a kernel" '__global__ void k() {}
+__global__ void m() { k<<<1, 32>>>(); }' "bad.cu:2: <<<: kernels that launch"
+refuses "a program without an end" '__global__ void k(
+int main() { k<<<1, 32>>>(); ' "bad.cu:"
+refuses "host code alone" 'int main() { return 0; }' "has no kernel 'k'"
 refuses "a parameter without a name" '__global__ void k(int) {}' \
     "bad.cu:1: k: a kernel's parameters have names"
 refuses "an end in the parameters" '__global__ void k(int n' "bad.cu:1: k"

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "base/fs.h"
+#include "cli/judge/cuda_host.h"
 #include "cli/judge/cuda_source.h"
 #include "cli/run/trial.h"
 
@@ -414,6 +415,7 @@ static groat_status write_family(work *w)
 
 static groat_status read_source(work *w)
 {
+    groat__str judged = {0};
     char *text = NULL;
     size_t bytes = 0;
     groat_status status =
@@ -426,8 +428,13 @@ static groat_status read_source(work *w)
             groat__cli_error(&w->error, GROAT_INVALID,
                              "%s has a byte of 0: it is no source", w->file);
     if (!status)
-        status = groat__cuda_read(w->shown, text, w->cli->values.entry,
-                                  &w->source, &w->error);
+        groat__cuda_drop_host(text, &judged);
+    if (!status && judged.failed)
+        status = groat__cli_error(&w->error, GROAT_NO_MEMORY, "out of memory");
+    if (!status)
+        status = groat__cuda_read(w->shown, judged.data ? judged.data : "",
+                                  w->cli->values.entry, &w->source, &w->error);
+    groat__str_free(&judged);
     free(text);
     return status;
 }

@@ -106,29 +106,19 @@ static void replace(reader *r, const char *from, const char *text)
 /* Removes an #include that cuda_compat.h stands in for; refuses others. */
 static groat_status read_include(reader *r, const token *sign)
 {
-    static const char *const known[] = {"cuda.h",
-                                        "cuda_runtime.h",
-                                        "cuda_pipeline.h",
-                                        "cfloat",
-                                        "cuda_runtime_api.h",
-                                        "cuda_pipeline_primitives.h",
-                                        "climits",
-                                        "device_launch_parameters.h",
-                                        "float.h",
-                                        "limits.h",
-                                        "stdint.h",
-                                        "cstdint",
-                                        "math.h",
-                                        "cmath",
-                                        "stdio.h",
-                                        "cstdio",
-                                        "assert.h",
-                                        "cassert",
-                                        "string.h",
-                                        "cstring",
-                                        "stddef.h",
-                                        "cstddef",
-                                        "math_constants.h"};
+    static const char *const known[] = {
+        "cuda.h", "cuda_runtime.h", "cuda_pipeline.h", "cfloat",
+        "cuda_runtime_api.h", "cuda_pipeline_primitives.h", "climits",
+        "device_launch_parameters.h", "float.h", "limits.h", "stdint.h",
+        "cstdint", "math.h", "cmath", "stdio.h", "cstdio", "assert.h",
+        "cassert", "string.h", "cstring", "stddef.h", "cstddef",
+        "math_constants.h",
+        /* of the host's code */
+        "algorithm", "array", "atomic", "chrono", "cstdlib", "ctime", "fstream",
+        "functional", "iomanip", "iostream", "map", "memory", "numeric",
+        "random", "set", "sstream", "stdexcept", "stdlib.h", "string",
+        "sys/time.h", "thread", "time.h", "unistd.h", "unordered_map",
+        "vector"};
     token name;
 
     r->c.at += strspn(r->c.at, " \t");
@@ -536,14 +526,9 @@ static groat_status check_word(const reader *r, const token *t)
         {"__managed__", "managed variables are not judged"},
         {"texture", "textures are not judged"},
         {"tex2D", "textures are not judged"},
-        {"cudaMalloc", "host code is not judged: keep the kernel in a file of "
-                       "its own"},
-        {"cudaMemcpy", "host code is not judged: keep the kernel in a file of "
-                       "its own"},
-        {"cudaDeviceSynchronize", "host code is not judged: keep the kernel in "
-                                  "a file of its own"},
-        {"main", "host code is not judged: keep the kernel in a file of its "
-                 "own"}};
+        {"cudaMalloc", "memory that a kernel takes is not judged"},
+        {"cudaDeviceSynchronize", "kernels that launch kernels are not "
+                                  "judged"}};
 
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
         if (is(t, refused[i].word) && !is_variable(r, t))
@@ -552,8 +537,8 @@ static groat_status check_word(const reader *r, const token *t)
         return refuse(r, t->line, "inline PTX is not judged", t);
     if (*t->at == '<' && strncmp(t->at, "<<<", 3) == 0)
         return groat__fail(r->error, GROAT_INVALID,
-                           "%s:%d: <<<: host code is not judged: keep the "
-                           "kernel in a file of its own",
+                           "%s:%d: <<<: kernels that launch kernels are not "
+                           "judged",
                            r->file, t->line);
     return GROAT_OK;
 }

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cuda_host.c - leaves out what is for the host in a file of CUDA C++.
+ *
+ * Nobody can tell for sure without a grammar: a function may be for the device
+ * by a macro's name.  So only what the judge would refuse anyway is left out: a
+ * declaration with a word of host code and none of the device.  No state.
+ */
+#include "cli/judge/cuda_host.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "cli/judge/cuda_tokens.h"
+
+typedef groat__cuda_token token;
+typedef groat__cuda_cursor cursor;
+
+static bool is_one_of(const token *t, const char *const *words)
+{
+    for (; *words != NULL; words++)
+        if (groat__cuda_is(t, *words))
+            return true;
+    return false;
+}
+
+static bool is_device(const token *t)
+{
+    static const char *const words[] = {"__global__", "__device__",
+                                        "__shared__", "__constant__", NULL};
+
+    return is_one_of(t, words);
+}
+
+/* Also "<<<" of a launch, and names such as cudaMalloc. */
+static bool is_host(const token *t)
+{
+    static const char *const words[] = {
+        "main",   "argv",    "vector",        "string",  "cout",   "cerr",
+        "endl",   "chrono",  "unique_ptr",    "mt19937", "thread", "ifstream",
+        "malloc", "calloc",  "free",          "exit",    "abort",  "getenv",
+        "fopen",  "fprintf", "stderr",        "rand",    "srand",  "atoi",
+        "atof",   "time",    "clock_gettime", NULL};
+
+    return is_one_of(t, words) || strncmp(t->at, "<<<", 3) == 0 ||
+           (t->len > 4 && strncmp(t->at, "cuda", 4) == 0 &&
+            isupper((unsigned char)t->at[4]));
+}
+
+/* Whether a declaration with this first word ends at ";", not at "}". */
+static bool is_long(const token *t)
+{
+    static const char *const words[] = {"struct", "class",   "union",
+                                        "enum",   "typedef", NULL};
+
+    return is_one_of(t, words);
+}
+
+/* Reads a declaration behind its first token to its end; returns whether it is
+ * the host's. */
+static bool read_declaration(cursor *c, token t)
+{
+    bool host = false;
+    bool device = false;
+    bool more = is_long(&t);
+    int depth = 0;
+
+    for (; t.len > 0; t = groat__cuda_take_text(c)) {
+        host = host || is_host(&t);
+        device = device || is_device(&t);
+        more = more || (depth == 0 && groat__cuda_is(&t, "="));
+        depth += groat__cuda_is(&t, "{") - groat__cuda_is(&t, "}");
+        if (depth == 0 && groat__cuda_is(&t, ";"))
+            break;
+        if (depth <= 0 && groat__cuda_is(&t, "}") && !more)
+            break;
+    }
+    return host && !device;
+}
+
+/* Whether a namespace or a block of extern "C" opens; reads to behind its
+ * brace. */
+static bool read_opening(cursor *c, token t)
+{
+    cursor ahead = *c;
+
+    if (groat__cuda_is(&t, "inline"))
+        t = groat__cuda_take_text(&ahead);
+    if (!groat__cuda_is(&t, "namespace") && !groat__cuda_is(&t, "extern"))
+        return false;
+    do
+        t = groat__cuda_take_text(&ahead);
+    while (t.len > 0 && (groat__is_word(*t.at) || strchr(":\"", *t.at)));
+    if (!groat__cuda_is(&t, "{"))
+        return false;
+    *c = ahead;
+    return true;
+}
+
+static void add_lines(groat__str *out, const char *from, const char *to)
+{
+    for (; from < to; from++)
+        if (*from == '\n')
+            groat__str_add(out, "\n");
+}
+
+void groat__cuda_drop_host(const char *text, groat__str *out)
+{
+    cursor c = {text, 1, true};
+    const char *done = text;
+    token t;
+
+    while ((t = groat__cuda_take_text(&c)).len > 0) {
+        if (groat__cuda_is(&t, "}") || read_opening(&c, t) ||
+            !read_declaration(&c, t))
+            continue;
+        groat__str_addn(out, done, (size_t)(t.at - done));
+        add_lines(out, t.at, c.at);
+        done = c.at;
+    }
+    groat__str_add(out, done);
+}

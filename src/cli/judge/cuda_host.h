@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cuda_host.h - leaves out what is for the host in a file of CUDA C++.
+ */
+#ifndef GROAT_CLI_JUDGE_CUDA_HOST_H
+#define GROAT_CLI_JUDGE_CUDA_HOST_H
+
+#include "base/str.h"
+
+/* Appends the text without functions, types and variables that use the host's
+ * part of CUDA or C++, such as main() and what launches kernels.  Line breaks
+ * stay. */
+void groat__cuda_drop_host(const char *text, groat__str *out);
+
+#endif

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// A whole program, as people have it, for tests/cli/judge.sh: what is for the host
+// is left out.
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+#include <cuda_runtime.h>
+
+#define CHECK(call)                                                            \
+    do {                                                                       \
+        cudaError_t status = (call);                                           \
+        if (status != cudaSuccess) { fprintf(stderr, "%s\n", cudaGetErrorString(status)); exit(1); } \
+    } while (0)
+#define DEVICE __device__ __forceinline__
+
+struct Timer {
+    cudaEvent_t begin, end;
+    Timer() { cudaEventCreate(&begin); cudaEventCreate(&end); }
+    float stop() { float ms = 0; cudaEventElapsedTime(&ms, begin, end); return ms; }
+};
+
+constexpr int div_up(int a, int b) { return (a + b - 1) / b; }
+DEVICE float twice(float x) { return 2 * x; }
+namespace tools {
+inline float largest(const std::vector<float> &x) { return *std::max_element(x.begin(), x.end()); }
+template <class T> DEVICE T thrice(T x) { return 3 * x; }
+} // namespace tools
+
+__global__ void add(const float *a, const float *b, float *c, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        c[i] = twice(a[i]) + tools::thrice(b[i]);
+}
+
+extern "C" {
+int launch(const float *a, const float *b, float *c, int n)
+{
+    add<<<div_up(n, 32), 32>>>(a, b, c, n);
+    return cudaGetLastError() == cudaSuccess;
+}
+__global__ void other(float *c)
+{
+    c[threadIdx.x + 1] = 1; // fault
+}
+}
+
+static void report(const char *what, float ms)
+{
+    printf("%s %f\n", what, ms);
+}
+
+int main(int argc, char **argv)
+{
+    const int n = argc > 1 ? atoi(argv[1]) : 1000;
+    std::vector<float> a(n, 1.f), b(n, 2.f), c(n);
+    float *d[3];
+    for (int i = 0; i < 3; i++) { CHECK(cudaMalloc(&d[i], n * sizeof(float))); }
+    Timer timer;
+    add<<<div_up(n, 32), 32>>>(d[0], d[1], d[2], n);
+    report("add", timer.stop());
+    if (tools::largest(c) != 8) return 1;
+}
