@@ -26,25 +26,31 @@ static bool is_one_of(const token *t, const char *const *words)
 
 static bool is_device(const token *t)
 {
-    static const char *const words[] = {"__global__", "__device__",
-                                        "__shared__", "__constant__", NULL};
+    static const char *const words[] = {
+        "__global__",    "__device__", "__shared__",
+        "__constant__",  "threadIdx",  "blockIdx",
+        "__syncthreads", "__syncwarp", NULL};
 
     return is_one_of(t, words);
 }
 
-/* Also "<<<" of a launch, and names such as cudaMalloc. */
-static bool is_host(const token *t)
+/* Also "<<<" of a launch, names such as cudaMalloc, std::NAME, and "vector<".
+ */
+static bool is_host(const token *t, bool of_std)
 {
     static const char *const words[] = {
-        "main",   "argv",    "vector",        "string",  "cout",   "cerr",
-        "endl",   "chrono",  "unique_ptr",    "mt19937", "thread", "ifstream",
-        "malloc", "calloc",  "free",          "exit",    "abort",  "getenv",
-        "fopen",  "fprintf", "stderr",        "rand",    "srand",  "atoi",
-        "atof",   "time",    "clock_gettime", NULL};
+        "main",       "argv",     "cout",     "cerr",    "endl",
+        "unique_ptr", "ifstream", "ofstream", "mt19937", "exit",
+        "malloc",     "calloc",   "getenv",   "fopen",   "fprintf",
+        "rand",       "srand",    "atoi",     "stderr",  NULL};
+    static const char *const std_words[] = {
+        "vector", "string", "thread", "chrono", "map", "set", "array", NULL};
 
     return is_one_of(t, words) || strncmp(t->at, "<<<", 3) == 0 ||
            (t->len > 4 && strncmp(t->at, "cuda", 4) == 0 &&
-            isupper((unsigned char)t->at[4]));
+            isupper((unsigned char)t->at[4])) ||
+           (of_std && is_one_of(t, std_words)) ||
+           (groat__cuda_is(t, "vector") && t->at[t->len] == '<');
 }
 
 /* Whether a declaration with this first word ends at ";", not at "}". */
@@ -56,23 +62,35 @@ static bool is_long(const token *t)
     return is_one_of(t, words);
 }
 
+/* Whether a brace that closed was not the body's: "= {1};", "s = {}) {",
+ * ": a{1}, b{2} {".  `c` is a copy. */
+static bool goes_on(cursor c)
+{
+    token next = groat__cuda_take_text(&c);
+
+    return next.len == 1 && strchr(";,){", *next.at) != NULL;
+}
+
 /* Reads a declaration behind its first token to its end; returns whether it is
  * the host's. */
 static bool read_declaration(cursor *c, token t)
 {
+    const bool more = is_long(&t);
     bool host = false;
     bool device = false;
-    bool more = is_long(&t);
+    unsigned of_std = 0; /* tokens of "std::" */
     int depth = 0;
 
     for (; t.len > 0; t = groat__cuda_take_text(c)) {
-        host = host || is_host(&t);
+        host = host || is_host(&t, of_std == 3);
         device = device || is_device(&t);
-        more = more || (depth == 0 && groat__cuda_is(&t, "="));
+        of_std = groat__cuda_is(&t, "std")               ? 1
+                 : of_std > 0 && groat__cuda_is(&t, ":") ? of_std + 1
+                                                         : 0;
         depth += groat__cuda_is(&t, "{") - groat__cuda_is(&t, "}");
-        if (depth == 0 && groat__cuda_is(&t, ";"))
+        if (depth <= 0 && groat__cuda_is(&t, ";"))
             break;
-        if (depth <= 0 && groat__cuda_is(&t, "}") && !more)
+        if (depth <= 0 && groat__cuda_is(&t, "}") && !more && !goes_on(*c))
             break;
     }
     return host && !device;

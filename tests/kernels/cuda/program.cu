@@ -13,6 +13,11 @@
     } while (0)
 #define DEVICE __device__ __forceinline__
 
+struct Point {
+    float x, y;
+    Point() : x{1}, y{2} { std::vector<int> unused; }
+};
+
 struct Timer {
     cudaEvent_t begin, end;
     Timer() { cudaEventCreate(&begin); cudaEventCreate(&end); }
@@ -21,6 +26,9 @@ struct Timer {
 
 constexpr int div_up(int a, int b) { return (a + b - 1) / b; }
 DEVICE float twice(float x) { return 2 * x; }
+DEVICE float half_of(float x, float parts = 2) { int thread = 1; return thread * x / parts; }
+template <int N = 2> DEVICE float part_of(float x) { return x / N; }
+DEVICE float table(int i, float2 from = {1, 2}) { const float all[] = {from.x, from.y}; return all[i & 1]; }
 namespace tools {
 inline float largest(const std::vector<float> &x) { return *std::max_element(x.begin(), x.end()); }
 template <class T> DEVICE T thrice(T x) { return 3 * x; }
@@ -30,7 +38,7 @@ __global__ void add(const float *a, const float *b, float *c, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n)
-        c[i] = twice(a[i]) + tools::thrice(b[i]);
+        c[i] = twice(half_of(a[i])) + part_of(tools::thrice(b[i])) * table(i);
 }
 
 extern "C" {
