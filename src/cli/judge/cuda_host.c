@@ -34,23 +34,26 @@ static bool is_device(const token *t)
     return is_one_of(t, words);
 }
 
-/* Also "<<<" of a launch, names such as cudaMalloc, std::NAME, and "vector<".
- */
+/* Also "<<<" of a launch, names such as cudaMalloc, and of std:: or in front of
+ * "<" or "::" what may be a variable's name elsewhere. */
 static bool is_host(const token *t, bool of_std)
 {
     static const char *const words[] = {
-        "main",       "argv",     "cout",     "cerr",    "endl",
-        "unique_ptr", "ifstream", "ofstream", "mt19937", "exit",
-        "malloc",     "calloc",   "getenv",   "fopen",   "fprintf",
-        "rand",       "srand",    "atoi",     "stderr",  NULL};
-    static const char *const std_words[] = {
-        "vector", "string", "thread", "chrono", "map", "set", "array", NULL};
+        "main",     "argv",     "cout",    "cerr",          "endl",
+        "ifstream", "ofstream", "mt19937", "stringstream",  "ostream",
+        "getenv",   "fopen",    "fprintf", "ostringstream", "unique_ptr",
+        "stderr",   "srand",    "rand",    "atoi",          "malloc",
+        "calloc",   "exit",     NULL};
+    static const char *const of_a_library[] = {
+        "vector", "string", "thread",   "chrono",        "map", "set",
+        "array",  "mutex",  "function", "unordered_map", NULL};
+    const char *behind = t->at + t->len;
 
     return is_one_of(t, words) || strncmp(t->at, "<<<", 3) == 0 ||
            (t->len > 4 && strncmp(t->at, "cuda", 4) == 0 &&
             isupper((unsigned char)t->at[4])) ||
-           (of_std && is_one_of(t, std_words)) ||
-           (groat__cuda_is(t, "vector") && t->at[t->len] == '<');
+           ((of_std || *behind == '<' || strncmp(behind, "::", 2) == 0) &&
+            is_one_of(t, of_a_library));
 }
 
 /* Whether a declaration with this first word ends at ";", not at "}". */
