@@ -50,6 +50,16 @@ skip() {
     echo "SKIP: $*"
 }
 
+# needs TOOL...: skips what follows if one of them is missing.
+needs() {
+    for tool; do
+        command -v "$tool" >/dev/null 2>&1 || {
+            skip "there is no $tool"
+            exit 77
+        }
+    done
+}
+
 finish() {
     if [ "$failed" -gt 0 ] || [ "$checks" -eq 0 ]; then
         echo "$failed of $checks failed"

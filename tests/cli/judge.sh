@@ -7,12 +7,7 @@
 . "$(dirname "$0")/common.sh"
 
 cd "$work" || exit 1
-for tool in "${GROAT_CXX:-c++}" addr2line; do
-    command -v "$tool" >/dev/null 2>&1 || {
-        skip "kernels in CUDA C++: there is no $tool"
-        exit 77
-    }
-done
+needs "${GROAT_CXX:-c++}" addr2line
 kernels=$top_srcdir/tests/kernels/cuda/kernels.cu
 
 # finds KERNEL WORDS OPTION...: checks for a finding at the first marked line

@@ -7,12 +7,7 @@
 . "$(dirname "$0")/common.sh"
 
 cd "$work" || exit 1
-for tool in "${GROAT_CXX:-c++}" python3; do
-    command -v "$tool" >/dev/null 2>&1 || {
-        skip "names of CUDA C++: there is no $tool"
-        exit 77
-    }
-done
+needs "${GROAT_CXX:-c++}" python3
 cuda=$top_srcdir/tests/kernels/cuda
 
 python3 - "$cuda/names.txt" <<'END'

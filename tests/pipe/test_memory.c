@@ -74,142 +74,158 @@ static void teardown(void)
     rig_drop(&fix);
 }
 
-/* Makes a call whose n-th allocation fails; false: it made fewer. */
-typedef bool step(long n, groat_status *status);
+/* A call between begin() and end(), one of whose allocations fails. */
+typedef groat_status step(void);
 
-static void ck_each_allocation(step *one)
+static long nth = -1; /* the allocation that fails; -1: none */
+static bool has_failed;
+
+static void begin(void)
 {
-    groat_status status = GROAT_OK;
+    left = nth;
+}
+
+/* Check allocates, too, so what it looks at comes behind this. */
+static groat_status end(groat_status status)
+{
+    has_failed = left < 0 && nth >= 0;
+    left = -1;
+    return status;
+}
+
+static void ck_step(step *one, long n, const char *name)
+{
+    groat_status status;
+
+    nth = n;
+    status = one();
+    nth = -1;
+    ck_assert_msg(
+        status == GROAT_OK || (has_failed && status == GROAT_NO_MEMORY),
+        "%s, allocation %ld: %d, %s", name, n, (int)status, fix.error.text);
+    groat_error_clear(&fix.error);
+}
+
+static void ck_each_allocation(step *one, const char *name)
+{
     long n = 0;
 
-    while (one(n, &status)) {
-        if (status != GROAT_OK)
-            ck_assert_msg(status == GROAT_NO_MEMORY, "allocation %ld: %d, %s",
-                          n, (int)status, fix.error.text);
-        groat_error_clear(&fix.error);
-        n++;
-    }
-    ck_assert_int_eq(status, GROAT_OK);
-    ck_assert_int_gt(n, 10);
+    do
+        ck_step(one, n++, name);
+    while (has_failed);
+    ck_assert_int_gt(n, 11);
 }
 
 /* Opens a context, which lists its families. */
-static bool open_one(long n, groat_status *status)
+static groat_status open_one(void)
 {
     groat_options options = rig_options(&fix);
     groat_context *context = NULL;
-    bool failed;
+    groat_status status;
 
     options.flags = GROAT_OPEN_NO_DISK;
-    left = n;
-    *status = groat_open(&options, &context, &fix.error);
-    failed = left < 0;
-    left = -1;
-    if (*status == GROAT_OK)
+    begin();
+    status = end(groat_open(&options, &context, &fix.error));
+    if (status == GROAT_OK)
         ck_assert_ptr_nonnull(groat_family_find(context, "adder"));
     else
         ck_assert_ptr_null(context);
     groat_close(context);
-    return failed;
+    return status;
 }
 
 /* Opens a context with a remote and leases, new ones each time: without them it
  * still works. */
-static bool open_with_remote(long n, groat_status *status)
+static groat_status open_with_remote(void)
 {
     groat_options options = rig_options(&fix);
     groat_context *context = NULL;
     char remote[300], leases[300];
-    bool failed;
+    groat_status status;
 
-    (void)snprintf(remote, sizeof(remote), "file://%s/remote-%ld", fix.root, n);
-    (void)snprintf(leases, sizeof(leases), "unix://%s/leases-%ld", fix.root, n);
+    (void)snprintf(remote, sizeof(remote), "file://%s/remote-%ld", fix.root,
+                   nth);
+    (void)snprintf(leases, sizeof(leases), "unix://%s/leases-%ld", fix.root,
+                   nth);
     options.flags = GROAT_OPEN_NO_DISK;
     options.remote = remote;
     options.leases = leases;
-    left = n;
-    *status = groat_open(&options, &context, &fix.error);
-    failed = left < 0;
-    left = -1;
+    begin();
+    status = end(groat_open(&options, &context, &fix.error));
     groat_close(context);
-    return failed;
+    return status;
 }
 
 /* Parses the first spec of a program's family, which reads the family. */
-static bool parse_one(long n, groat_status *status)
+static groat_status parse_one(void)
 {
     groat_options options = rig_options(&fix);
     groat_context *context;
     groat_spec *spec = NULL;
-    bool failed;
+    groat_status status;
 
     options.flags = GROAT_OPEN_NO_DISK;
     context = rig_open_with(&fix, &options);
-    left = n;
-    *status =
-        groat_spec_parse(context, "adder:step=3", target, &spec, &fix.error);
-    failed = left < 0;
-    left = -1;
-    if (*status != GROAT_OK) {
+    begin();
+    status = end(
+        groat_spec_parse(context, "adder:step=3", target, &spec, &fix.error));
+    if (status != GROAT_OK) {
         ck_assert_ptr_null(spec);
         spec = rig_parse(&fix, context, "adder:step=3", target);
     }
     groat_spec_free(spec);
     groat_close(context);
-    return failed;
+    return status;
 }
 
 START_TEST(families)
 {
-    ck_each_allocation(open_one);
-    ck_each_allocation(open_with_remote);
-    ck_each_allocation(parse_one);
+    ck_each_allocation(open_one, "open");
+    ck_each_allocation(open_with_remote, "open with a remote");
+    ck_each_allocation(parse_one, "parse");
 }
 END_TEST
 
 static groat_context *one_context;
 
-static bool write_metrics(long n, groat_status *status)
+static groat_status write_metrics(void)
 {
     char nothing;
     char *text = &nothing;
-    bool failed;
+    groat_status status;
 
-    left = n;
-    *status = groat_metrics(one_context, GROAT_METRICS_JSON, &text, &fix.error);
-    failed = left < 0;
-    left = -1;
-    if (*status == GROAT_OK)
+    begin();
+    status =
+        end(groat_metrics(one_context, GROAT_METRICS_JSON, &text, &fix.error));
+    if (status == GROAT_OK)
         groat_free(text);
     else
         ck_assert_ptr_eq(text, &nothing);
-    return failed;
+    return status;
 }
 
 /* The text of a spec can be made again by the next call. */
-static bool write_text(long n, groat_status *status)
+static groat_status write_text(void)
 {
     groat_spec *spec = rig_parse(&fix, one_context, "adder:step=3", target);
-    bool failed;
 
-    left = n;
+    begin();
     (void)groat_spec_text(spec);
-    failed = left < 0;
-    left = -1;
+    (void)end(GROAT_OK);
     ck_assert_str_eq(groat_spec_text(spec), "adder:step=3,doubled=6");
     groat_spec_free(spec);
-    *status = GROAT_OK;
-    return failed;
+    return GROAT_OK;
 }
 
 START_TEST(texts)
 {
-    groat_status status = GROAT_OK;
+    long n = 0;
 
     one_context = rig_open(&fix);
-    ck_each_allocation(write_metrics);
-    for (long n = 0; write_text(n, &status); n++)
-        continue;
+    ck_each_allocation(write_metrics, "metrics");
+    do
+        ck_step(write_text, n++, "text");
+    while (has_failed);
     groat_close(one_context);
 }
 END_TEST
@@ -218,17 +234,13 @@ static groat_kernel *one_kernel;
 static struct adder_args one_vector = {.count = 1};
 
 /* Launches a kernel that the judge executes. */
-static bool launch_one(long n, groat_status *status)
+static groat_status launch_one(void)
 {
     groat_launch launch = GROAT_LAUNCH_INIT;
-    bool failed;
 
-    left = n;
-    *status = groat_kernel_launch(one_kernel, &launch, &one_vector,
-                                  sizeof(one_vector), &fix.error);
-    failed = left < 0;
-    left = -1;
-    return failed;
+    begin();
+    return end(groat_kernel_launch(one_kernel, &launch, &one_vector,
+                                   sizeof(one_vector), &fix.error));
 }
 
 START_TEST(launches)
@@ -249,7 +261,7 @@ START_TEST(launches)
     ck_assert_int_eq(groat_kernel_get(one_context, "adder:step=3", target,
                                       &one_kernel, NULL, &fix.error),
                      GROAT_OK);
-    ck_each_allocation(launch_one);
+    ck_each_allocation(launch_one, "launch");
     ck_assert_int_eq(groat_memory_read(one_context, target, sums,
                                        one_vector.output, sizeof(sums), NULL),
                      GROAT_OK);
@@ -266,15 +278,6 @@ END_TEST
  */
 
 static char bundle_path[300];
-static bool has_failed;
-
-/* Called behind what is tested, as Check allocates, too. */
-static groat_status no_more(groat_status status)
-{
-    has_failed = left < 0;
-    left = -1;
-    return status;
-}
 
 /* Counts whole entries; one that is not adds 100. */
 static int count_entry(void *user, const groat_cache_entry *entry)
@@ -290,7 +293,10 @@ static int count_entry(void *user, const groat_cache_entry *entry)
 static groat_status list_entries(void)
 {
     int seen = 0;
-    groat_status status = no_more(
+    groat_status status;
+
+    begin();
+    status = end(
         groat_cache_each(one_context, NULL, count_entry, &seen, &fix.error));
 
     ck_assert_int_le(seen, 2);
@@ -302,8 +308,11 @@ static groat_status verify_entries(void)
 {
     uint64_t checked = 7;
     uint64_t dropped = 7;
-    groat_status status = no_more(
-        groat_cache_verify(one_context, &checked, &dropped, &fix.error));
+    groat_status status;
+
+    begin();
+    status =
+        end(groat_cache_verify(one_context, &checked, &dropped, &fix.error));
 
     ck_assert(status != GROAT_OK || (checked == 2 && dropped == 0));
     return status;
@@ -326,13 +335,15 @@ static groat_status explain_miss(void)
     groat_spec *spec = NULL;
     groat_explanation why = {.size = sizeof(why)};
     int fields = 0;
-    groat_status status = groat_spec_parse(one_context, "adder:step=5", target,
-                                           &spec, &fix.error);
+    groat_status status;
 
+    begin();
+    status = groat_spec_parse(one_context, "adder:step=5", target, &spec,
+                              &fix.error);
     if (status == GROAT_OK)
         status =
             groat_explain(spec, &why, count_difference, &fields, &fix.error);
-    status = no_more(status);
+    status = end(status);
     ck_assert_msg(status != GROAT_OK ||
                       (why.origin == GROAT_FROM_COMPILER && fields == 2),
                   "origin %d, %d fields: %s", (int)why.origin, fields,
@@ -344,8 +355,11 @@ static groat_status explain_miss(void)
 static groat_status export_entries(void)
 {
     uint64_t written = 7;
-    groat_status status = no_more(groat_bundle_export(
-        one_context, bundle_path, NULL, 0, NULL, &written, &fix.error));
+    groat_status status;
+
+    begin();
+    status = end(groat_bundle_export(one_context, bundle_path, NULL, 0, NULL,
+                                     &written, &fix.error));
 
     ck_assert(status != GROAT_OK || written == 2);
     return status;
@@ -355,13 +369,11 @@ static groat_status export_entries(void)
 static groat_status import_entries(void)
 {
     uint64_t imported = 7;
-    long n = left;
     groat_status status;
 
-    left = -1;
     ck_assert_int_eq(groat_cache_clear(one_context, NULL, NULL), GROAT_OK);
-    left = n;
-    status = no_more(
+    begin();
+    status = end(
         groat_bundle_import(one_context, bundle_path, &imported, &fix.error));
     ck_assert(status != GROAT_OK || imported == 2);
     return status;
@@ -379,8 +391,11 @@ static int count_side(void *user, groat_bundle_side side,
 static groat_status compare_bundles(void)
 {
     int seen = 0;
-    groat_status status = no_more(groat_bundle_diff(
-        bundle_path, bundle_path, count_side, &seen, &fix.error));
+    groat_status status;
+
+    begin();
+    status = end(groat_bundle_diff(bundle_path, bundle_path, count_side, &seen,
+                                   &fix.error));
 
     ck_assert_int_eq(seen, 0);
     return status;
@@ -389,7 +404,10 @@ static groat_status compare_bundles(void)
 static groat_status get_one(const char *spec)
 {
     groat_kernel *kernel = NULL;
-    groat_status status = no_more(
+    groat_status status;
+
+    begin();
+    status = end(
         groat_kernel_get(one_context, spec, target, &kernel, NULL, &fix.error));
 
     ck_assert((status == GROAT_OK) == (kernel != NULL));
@@ -414,28 +432,18 @@ static groat_status get_new(void)
 
 /* Fails each allocation of a call in turn, with a fresh context each time,
  * which afterwards serves another one. */
-static void ck_call(groat_status (*call)(void), groat_status (*again)(void),
-                    const char *name)
+static void ck_stored(step *one, step *again, const char *name)
 {
     groat_options options = rig_options(&fix);
+    bool failed = true;
 
     options.allow_unsigned = 1;
-    has_failed = true;
-    for (long n = 0; has_failed; n++) {
-        groat_status status;
-
+    for (long n = 0; failed; n++) {
         one_context = rig_open_with(&fix, &options);
-        left = n;
-        status = call();
-        ck_assert_msg(
-            status == GROAT_OK || (has_failed && status == GROAT_NO_MEMORY),
-            "%s, allocation %ld: %d, %s", name, n, (int)status, fix.error.text);
-        groat_error_clear(&fix.error);
-        if (has_failed) {
-            ck_assert_msg(again() == GROAT_OK, "%s after allocation %ld: %s",
-                          name, n, fix.error.text);
-            has_failed = true;
-        }
+        ck_step(one, n, name);
+        failed = has_failed;
+        if (failed)
+            ck_step(again, -1, name);
         groat_close(one_context);
     }
 }
@@ -447,13 +455,13 @@ START_TEST(stores)
     rig_kernel(&fix, one_context, 3, GROAT_FROM_COMPILER);
     rig_kernel(&fix, one_context, 4, GROAT_FROM_COMPILER);
     groat_close(one_context);
-    ck_call(list_entries, list_entries, "list");
-    ck_call(verify_entries, verify_entries, "verify");
-    ck_call(explain_miss, explain_miss, "explain");
-    ck_call(export_entries, export_entries, "export");
-    ck_call(import_entries, import_entries, "import");
-    ck_call(compare_bundles, compare_bundles, "diff");
-    ck_call(get_stored, get_stored, "get");
+    ck_stored(list_entries, list_entries, "list");
+    ck_stored(verify_entries, verify_entries, "verify");
+    ck_stored(explain_miss, explain_miss, "explain");
+    ck_stored(export_entries, export_entries, "export");
+    ck_stored(import_entries, import_entries, "import");
+    ck_stored(compare_bundles, compare_bundles, "diff");
+    ck_stored(get_stored, get_stored, "get");
 }
 END_TEST
 
@@ -462,7 +470,7 @@ START_TEST(compiles)
     one_context = rig_open(&fix);
     rig_kernel(&fix, one_context, 3, GROAT_FROM_COMPILER);
     groat_close(one_context);
-    ck_call(get_new, get_stored, "get of a new kernel");
+    ck_stored(get_new, get_stored, "get of a new kernel");
 }
 END_TEST
 
