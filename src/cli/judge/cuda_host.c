@@ -3,8 +3,9 @@
  * cuda_host.c - leaves out what is for the host in a file of CUDA C++.
  *
  * Nobody can tell for sure without a grammar: a function may be for the device
- * by a macro's name.  So only what the judge would refuse anyway is left out: a
- * declaration with a word of host code and none of the device.  No state.
+ * by a macro's name.  So only what would be refused, or not compile, anyway is
+ * left out: a declaration with a word of host code and none of the device.  No
+ * state.
  */
 #include "cli/judge/cuda_host.h"
 

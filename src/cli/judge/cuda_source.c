@@ -133,7 +133,8 @@ static groat_status read_include(reader *r, const token *sign)
     return refuse(
         r, name.line,
         "groat judge reads one file; the only headers allowed are those of "
-        "CUDA's runtime and pipeline and some of C's standard library",
+        "CUDA's runtime and pipeline and some of C's and C++'s standard "
+        "libraries",
         &name);
 }
 
