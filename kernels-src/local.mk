@@ -13,6 +13,8 @@ embedded_files = \
 	%D%/common/cpu_hooks.h \
 	%D%/common/cpu_tensor_map.h \
 	%D%/common/cuda_compat.h \
+	%D%/common/cuda_floats.h \
+	%D%/common/cuda_groups.h \
 	%D%/common/fragment.h \
 	%D%/common/image.h \
 	%D%/common/kv_args.h \

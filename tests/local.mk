@@ -438,6 +438,7 @@ groat_cli_tests = \
 	%D%/cli/fleet.sh \
 	%D%/cli/fleet_page.sh \
 	%D%/cli/judge.sh \
+	%D%/cli/judge_half.sh \
 	%D%/cli/judge_names.sh \
 	%D%/cli/json.sh \
 	%D%/cli/losses.sh \
@@ -588,6 +589,9 @@ EXTRA_DIST += \
 	%D%/kernels/matrices/run.def \
 	%D%/kernels/products/params.def \
 	%D%/kernels/products/run.def \
+	%D%/kernels/cuda/floats.cu \
+	%D%/kernels/cuda/floats.txt \
+	%D%/kernels/cuda/half.cu \
 	%D%/kernels/cuda/kernels.cu \
 	%D%/kernels/cuda/names.cu \
 	%D%/kernels/cuda/names.txt \

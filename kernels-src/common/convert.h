@@ -136,8 +136,8 @@ template <float8 type> GROAT_DEVICE float float8_value(u32 code)
                                             bits_float((128 - bias_of(type) -
                                                         mantissa)
                                                        << 23)));
-    return bits_float(sign | (size << (23 - mantissa)) +
-                                 ((127 - bias_of(type)) << 23));
+    return bits_float(sign | ((size << (23 - mantissa)) +
+                              ((127 - bias_of(type)) << 23)));
 }
 
 // Likewise for 16-bit codes.

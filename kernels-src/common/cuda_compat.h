@@ -14,8 +14,13 @@
 #define __device__ __attribute__((unused))
 #define __host__
 #define __constant__       static
-// `used`: else a variable without stores would become a constant.
+// `used`: else a variable without stores would become a constant.  Without
+// __constinit gcc would construct arrays of classes, once in each thread.
+#ifdef __clang__
 #define __shared__         __attribute__((used)) static thread_local
+#else
+#define __shared__         __attribute__((used)) __constinit static thread_local
+#endif
 #define __forceinline__    inline __attribute__((always_inline))
 #define __noinline__       __attribute__((noinline))
 #define __restrict__       __restrict
@@ -40,6 +45,7 @@
 // The kernel's output goes to stderr: stdout has the tool's answer.
 #define printf(...) GROAT_PRINT(__VA_ARGS__)
 #define GROAT_LANES static __attribute__((always_inline, unused)) inline
+#define GROAT_MEMBER __attribute__((always_inline))
 
 extern "C" {
 float sqrtf(float), cbrtf(float), expf(float), exp2f(float), expm1f(float);
@@ -584,6 +590,7 @@ GROAT_LANES float __fmul_rn(float x, float y)
 }
 
 #define __expf(x)          expf(x)
+#define exp10f(x)          powf(10.0f, x)
 #define __exp10f(x)        powf(10.0f, x)
 #define __logf(x)          logf(x)
 #define __log2f(x)         log2f(x)
@@ -843,11 +850,6 @@ GROAT_LANES float modff(float x, float *whole)
 {
     *whole = truncf(x);
     return copysignf(__builtin_isinf(x) ? 0 : x - *whole, x);
-}
-
-GROAT_LANES float exp10f(float x)
-{
-    return powf(10, x);
 }
 
 GROAT_LANES float rcbrtf(float x)

@@ -67,7 +67,7 @@ static void take_place(const char *text, char out[WORD])
 static bool is_primitive(const char *place)
 {
     static const char *const files[] = {
-        "common/vendor_cpu.h:", "common/tma_cpu.h:", "common/cuda_compat.h:"};
+        "common/vendor_cpu.h:", "common/tma_cpu.h:", "common/cuda_"};
 
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
         if (strncmp(place, files[i], strlen(files[i])) == 0)

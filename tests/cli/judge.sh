@@ -495,8 +495,8 @@ refuses() {
     expect "$1" 2 judge bad.cu --entry k --block 32
     says "$1 at its line" "$3"
 }
-refuses "another header" '#include <cooperative_groups.h>' \
-    "bad.cu:1: cooperative_groups.h"
+refuses "another header" '#include <cub/cub.cuh>' \
+    "bad.cu:1: cub/cub.cuh"
 refuses "lines of another file" '#line 7 "x.cu"' "bad.cu:1: line: #line is refused"
 refuses "lines of a preprocessor" '
 # 7 "x.cu"' "bad.cu:2: 7: #line is refused"

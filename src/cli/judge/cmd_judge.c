@@ -182,13 +182,20 @@ static int take_all(work *w)
 /* ---- the family's files ---------------------------------------------------
  */
 
+/* Whether the element type is one of floats. */
+static bool is_float(const char *dtype)
+{
+    return *dtype == 'f' || *dtype == 'b' || *dtype == 'e';
+}
+
 /* Whether it is a float: by its type or, of a type unknown here, its value. */
 static bool is_real(const work *w, size_t i)
 {
     const char *dtype = w->source.params[i].dtype;
     int64_t whole;
 
-    return dtype ? *dtype == 'f' : !groat__opt_whole(w->given[i].value, &whole);
+    return dtype ? is_float(dtype)
+                 : !groat__opt_whole(w->given[i].value, &whole);
 }
 
 static groat_status write_file(work *w, const char *name, groat__str *text)
@@ -249,9 +256,10 @@ static groat_status write_kernel(work *w)
                     "#include \"params.h\"\n\n"
                     "#define GROAT_BLOCK_X %uu\n#define GROAT_BLOCK_Y %uu\n"
                     "#define GROAT_BLOCK_Z %uu\n\n"
-                    "#include \"../common/cuda_compat.h\"\n"
+                    "#include \"../common/cuda_compat.h\"\n%s"
                     "#include \"args.h\"\n\n",
-                    w->block[0], w->block[1], w->block[2]);
+                    w->block[0], w->block[1], w->block[2],
+                    w->source.headers.len ? w->source.headers.data : "");
     if (w->source.dynamic)
         groat__str_addf(&text,
                         "alignas(128) static thread_local unsigned char "
@@ -291,9 +299,25 @@ static bool is_way(const char *word, size_t len)
            (len == 5 && strncmp(word, "inout", len) == 0);
 }
 
+/* Returns what counts as equal in an output: some last bits of a float. */
+static const char *tolerance_of(const char *dtype)
+{
+    static const struct {
+        const char *dtype, *tolerance;
+    } known[] = {{"f16", " relative(1e-3)"},
+                 {"bf16", " relative(1e-2)"},
+                 {"e", " relative(1e-1)"},
+                 {"f", " relative(1e-5)"}};
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (strncmp(dtype, known[i].dtype, strlen(known[i].dtype)) == 0)
+            return known[i].tolerance;
+    return " exact";
+}
+
 /* Appends the words "in", "out" or "inout" and what follows; if nothing does,
  * random numbers of an input, and what counts as equal of an output. */
-static void add_way(const groat__cuda_param *param, bool real,
+static void add_way(const groat__cuda_param *param, const char *dtype,
                     const char *words, groat__str *out)
 {
     const char *way = *words != '\0' ? words : param->constant ? "in" : "inout";
@@ -303,9 +327,10 @@ static void add_way(const groat__cuda_param *param, bool real,
     if (!is_way(way, len))
         return;
     if (*way == 'i')
-        groat__str_add(out, real ? " random(-1, 1)" : " random(0, 100)");
+        groat__str_add(out,
+                       is_float(dtype) ? " random(-1, 1)" : " random(0, 100)");
     if (strstr(way, "out") != NULL)
-        groat__str_add(out, real ? " relative(1e-5)" : " exact");
+        groat__str_add(out, tolerance_of(dtype));
 }
 
 /* Appends a line of run.def, and where it is from, from "SHAPE[:[DTYPE
@@ -339,7 +364,7 @@ static groat_status add_buffer(work *w, size_t i, groat__str *out)
                                 param->type.data, param->name.data, w->name,
                                 param->name.data, (int)shape, value);
     }
-    add_way(param, *dtype == 'f' || *dtype == 'b' || *dtype == 'e', words, out);
+    add_way(param, dtype, words, out);
     groat__str_addf(out, " \"%s\"\n", param->type.data);
     return GROAT_OK;
 }

@@ -103,9 +103,24 @@ static void replace(reader *r, const char *from, const char *text)
     r->done = r->c.at;
 }
 
-/* Removes an #include that cuda_compat.h stands in for; refuses others. */
+/* Adds a header of ours, which stands in for one of CUDA's. */
+static void add_header(groat__str *headers, const char *name)
+{
+    if (headers->len == 0 || strstr(headers->data, name) == NULL)
+        groat__str_addf(headers, "#include \"../common/%s\"\n", name);
+}
+
+/* Removes an #include that a header of ours stands in for; refuses others. */
 static groat_status read_include(reader *r, const token *sign)
 {
+    static const struct {
+        const char *name, *ours;
+    } extra[] = {{"cuda_fp16.h", "cuda_floats.h"},
+                 {"cuda_bf16.h", "cuda_floats.h"},
+                 {"cuda_fp8.h", "cuda_floats.h"},
+                 {"cooperative_groups.h", "cuda_groups.h"},
+                 {"cooperative_groups/reduce.h", "cuda_groups.h"},
+                 {"cooperative_groups/scan.h", "cuda_groups.h"}};
     static const char *const known[] = {
         "cuda.h", "cuda_runtime.h", "cuda_pipeline.h", "cfloat",
         "cuda_runtime_api.h", "cuda_pipeline_primitives.h", "climits",
@@ -125,6 +140,12 @@ static groat_status read_include(reader *r, const token *sign)
     r->c.at += *r->c.at == '<' || *r->c.at == '"';
     name = (token){r->c.at, strcspn(r->c.at, ">\"\n"), r->c.line};
     r->c.at += strcspn(r->c.at, "\n");
+    for (size_t i = 0; i < sizeof(extra) / sizeof(extra[0]); i++)
+        if (is(&name, extra[i].name)) {
+            add_header(&r->out->headers, extra[i].ours);
+            replace(r, sign->at, "");
+            return GROAT_OK;
+        }
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (is(&name, known[i])) {
             replace(r, sign->at, "");
@@ -133,8 +154,8 @@ static groat_status read_include(reader *r, const token *sign)
     return refuse(
         r, name.line,
         "groat judge reads one file; the only headers allowed are those of "
-        "CUDA's runtime and pipeline and some of C's and C++'s standard "
-        "libraries",
+        "CUDA's runtime, pipeline, cooperative groups, 16-bit and 8-bit "
+        "floats, and some of C's and C++'s standard libraries",
         &name);
 }
 
@@ -282,7 +303,12 @@ static const char *dtype_of(const char *type)
                  {"ushort4", "u16"},       {"int2", "i32"},
                  {"uint2", "u32"},         {"float3", "f32"},
                  {"int3", "i32"},          {"longlong2", "i64"},
-                 {"double4", "f64"}};
+                 {"double4", "f64"},       {"__half", "f16"},
+                 {"half", "f16"},          {"__half2", "f16"},
+                 {"half2", "f16"},         {"__nv_bfloat16", "bf16"},
+                 {"nv_bfloat16", "bf16"},  {"__nv_bfloat162", "bf16"},
+                 {"nv_bfloat162", "bf16"}, {"__nv_fp8_e4m3", "e4m3"},
+                 {"__nv_fp8_e5m2", "e5m2"}};
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (strcmp(known[i].type, type) == 0)
@@ -488,41 +514,16 @@ static bool is_empty_asm(reader r)
     return is(&t, "\"\"");
 }
 
-/* Whether the file declares a variable of this name, such as `int half`. */
-static bool is_variable(const reader *r, const token *name)
-{
-    static const char *const types[] = {"int",   "unsigned", "long", "short",
-                                        "float", "double",   "auto", "bool",
-                                        "char",  "size_t"};
-    reader all = *r;
-    token last = {"", 0, 0};
-    token t;
-
-    all.c.at = r->text;
-    while ((t = take(&all)).len > 0) {
-        bool same = t.len == name->len && strncmp(t.at, name->at, t.len) == 0;
-
-        for (size_t i = 0; same && i < sizeof(types) / sizeof(types[0]); i++)
-            if (is(&last, types[i]))
-                return true;
-        last = t;
-    }
-    return false;
-}
-
 static groat_status check_word(const reader *r, const token *t)
 {
     static const struct {
         const char *word, *why;
     } refused[] = {
-        {"cooperative_groups", "cooperative groups are not judged; use "
-                               "__syncthreads() and warp shuffles"},
+        {"this_grid", "a barrier of the whole grid is not judged"},
+        {"this_cluster", "clusters are not judged here"},
+        {"coalesced_threads", "the judge does not know which lanes are active; "
+                              "use tiled_partition<32>()"},
         {"wmma", "tensor cores are not judged here"},
-        {"__half", "16-bit floats have no type here; take unsigned short"},
-        {"__half2", "16-bit floats have no type here; take unsigned"},
-        {"half", "16-bit floats have no type here; take unsigned short"},
-        {"__nv_bfloat16", "16-bit floats have no type here; take unsigned "
-                          "short"},
         {"__shfl", "shuffles without _sync are no longer CUDA"},
         {"__managed__", "managed variables are not judged"},
         {"texture", "textures are not judged"},
@@ -532,7 +533,7 @@ static groat_status check_word(const reader *r, const token *t)
                                   "judged"}};
 
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
-        if (is(t, refused[i].word) && !is_variable(r, t))
+        if (is(t, refused[i].word))
             return refuse(r, t->line, refused[i].why, t);
     if ((is(t, "asm") || is(t, "__asm__")) && !is_empty_asm(*r))
         return refuse(r, t->line, "inline PTX is not judged", t);
@@ -741,7 +742,8 @@ groat_status groat__cuda_read(const char *file, const char *text,
     if (status != GROAT_OK)
         return status;
     groat__str_add(&out->text, r.done);
-    if (out->text.failed || out->entry.failed || out->kernels.failed)
+    if (out->text.failed || out->entry.failed || out->kernels.failed ||
+        out->headers.failed)
         return groat__fail(error, GROAT_NO_MEMORY,
                            "no memory for the text of %s", file);
     if (r.several)
@@ -772,4 +774,5 @@ void groat__cuda_free(groat__cuda_source *source)
     groat__str_free(&source->text);
     groat__str_free(&source->kernels);
     groat__str_free(&source->entry);
+    groat__str_free(&source->headers);
 }

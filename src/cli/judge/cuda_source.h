@@ -29,6 +29,7 @@ typedef struct groat__cuda_source {
     bool templated;     /* it has template parameters                       */
     int line;           /* of the entry's name                              */
     groat__str entry;   /* as given, with the namespaces that were seen     */
+    groat__str headers; /* #include lines of ours for those it includes     */
     groat__str kernels; /* names of all __global__ functions, for messages  */
 } groat__cuda_source;
 

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// The groups of cooperative_groups.h that are a block, or 1 to 32 lanes of one
+// warp: groat judge puts this file in front of a kernel whose file includes it.
+#pragma once
+
+#include "cuda_compat.h"
+
+namespace cooperative_groups {
+
+struct thread_block {
+    GROAT_MEMBER static void sync()
+    {
+        __syncthreads();
+    }
+    GROAT_MEMBER static unsigned thread_rank()
+    {
+        const uint3 at = threadIdx;
+
+        return at.x + GROAT_BLOCK_X * (at.y + GROAT_BLOCK_Y * at.z);
+    }
+    GROAT_MEMBER static unsigned size()
+    {
+        return GROAT_BLOCK_X * GROAT_BLOCK_Y * GROAT_BLOCK_Z;
+    }
+    GROAT_MEMBER static unsigned num_threads()
+    {
+        return size();
+    }
+    GROAT_MEMBER static dim3 group_index()
+    {
+        const uint3 at = blockIdx;
+
+        return {at.x, at.y, at.z};
+    }
+    GROAT_MEMBER static dim3 thread_index()
+    {
+        const uint3 at = threadIdx;
+
+        return {at.x, at.y, at.z};
+    }
+    GROAT_MEMBER static dim3 group_dim()
+    {
+        return {GROAT_BLOCK_X, GROAT_BLOCK_Y, GROAT_BLOCK_Z};
+    }
+    GROAT_MEMBER static dim3 dim_threads()
+    {
+        return group_dim();
+    }
+};
+
+GROAT_LANES thread_block this_thread_block()
+{
+    return {};
+}
+
+// `parent` is the group that was partitioned.
+template <unsigned lanes, class parent = void> struct thread_block_tile {
+    static_assert(lanes >= 1 && lanes <= 32 && (lanes & (lanes - 1)) == 0,
+                  "groat judge has tiles of 1, 2, 4, 8, 16 and 32 lanes");
+
+    // The lanes of the tile, as those of its warp.
+    GROAT_MEMBER static unsigned mask()
+    {
+        return 0xffffffffu >> (32 - lanes) << (groat::lane() & ~(lanes - 1));
+    }
+    GROAT_MEMBER static unsigned first()
+    {
+        return groat::lane() & ~(lanes - 1);
+    }
+    GROAT_MEMBER static void sync()
+    {
+        __syncwarp(mask());
+    }
+    GROAT_MEMBER static unsigned thread_rank()
+    {
+        return groat::lane() % lanes;
+    }
+    GROAT_MEMBER static constexpr unsigned size()
+    {
+        return lanes;
+    }
+    GROAT_MEMBER static constexpr unsigned num_threads()
+    {
+        return lanes;
+    }
+    GROAT_MEMBER static unsigned meta_group_size()
+    {
+        return (of_parent(static_cast<parent *>(nullptr)) + lanes - 1) / lanes;
+    }
+    GROAT_MEMBER static unsigned meta_group_rank()
+    {
+        return thread_block::thread_rank() %
+               of_parent(static_cast<parent *>(nullptr)) / lanes;
+    }
+    template <class T> GROAT_MEMBER static T shfl(T value, int from)
+    {
+        return __shfl_sync(mask(), value, from, lanes);
+    }
+    template <class T> GROAT_MEMBER static T shfl_xor(T value, int with)
+    {
+        return __shfl_xor_sync(mask(), value, with, lanes);
+    }
+    template <class T> GROAT_MEMBER static T shfl_up(T value, unsigned by)
+    {
+        return __shfl_up_sync(mask(), value, by, lanes);
+    }
+    template <class T> GROAT_MEMBER static T shfl_down(T value, unsigned by)
+    {
+        return __shfl_down_sync(mask(), value, by, lanes);
+    }
+    GROAT_MEMBER static int any(int predicate)
+    {
+        return __any_sync(mask(), predicate);
+    }
+    GROAT_MEMBER static int all(int predicate)
+    {
+        return __all_sync(mask(), predicate);
+    }
+    GROAT_MEMBER static unsigned ballot(int predicate)
+    {
+        return (__ballot_sync(mask(), predicate) & mask()) >> first();
+    }
+    template <class T> GROAT_MEMBER static unsigned match_any(T value)
+    {
+        return (__match_any_sync(mask(), value) & mask()) >> first();
+    }
+
+  private:
+    template <class T> GROAT_MEMBER static unsigned of_parent(T *)
+    {
+        return T::size();
+    }
+    GROAT_MEMBER static unsigned of_parent(void *)
+    {
+        return thread_block::size();
+    }
+};
+
+template <unsigned lanes, class parent>
+GROAT_LANES thread_block_tile<lanes, parent> tiled_partition(const parent &)
+{
+    return {};
+}
+
+template <class group> GROAT_LANES void sync(const group &g)
+{
+    g.sync();
+}
+
+#define GROAT_FUNCTOR(name, expression) \
+    template <class T> struct name { \
+        GROAT_MEMBER T operator()(T a, T b) const \
+        { \
+            return expression; \
+        } \
+    };
+
+GROAT_FUNCTOR(plus, a + b)
+GROAT_FUNCTOR(less, b < a ? b : a)
+GROAT_FUNCTOR(greater, a < b ? b : a)
+GROAT_FUNCTOR(bit_and, a & b)
+GROAT_FUNCTOR(bit_or, a | b)
+GROAT_FUNCTOR(bit_xor, a ^ b)
+
+// Every lane receives the result over the tile.
+template <unsigned lanes, class parent, class T, class F>
+GROAT_LANES T reduce(const thread_block_tile<lanes, parent> &tile, T value,
+                     F combine)
+{
+    for (unsigned with = lanes / 2; with > 0; with /= 2)
+        value = combine(value, tile.shfl_xor(value, with));
+    return value;
+}
+
+// Of lanes 0 to one's own, and of those before it.
+template <unsigned lanes, class parent, class T, class F>
+GROAT_LANES T inclusive_scan(const thread_block_tile<lanes, parent> &tile,
+                             T value, F combine)
+{
+    for (unsigned by = 1; by < lanes; by *= 2) {
+        const T before = tile.shfl_up(value, by);
+
+        value = tile.thread_rank() >= by ? combine(before, value) : value;
+    }
+    return value;
+}
+
+template <unsigned lanes, class parent, class T, class F>
+GROAT_LANES T exclusive_scan(const thread_block_tile<lanes, parent> &tile,
+                             T value, F combine)
+{
+    const T before = tile.shfl_up(inclusive_scan(tile, value, combine), 1);
+
+    return tile.thread_rank() > 0 ? before : T();
+}
+
+} // namespace cooperative_groups
