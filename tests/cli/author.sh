@@ -546,6 +546,19 @@ reference "exits" "void reference(const struct run *run) { exit(3); }" \
     "exited with 3"
 reference "exits as if all were well" \
     "void reference(const struct run *run) { exit(0); }" "exited with 0"
+cat >slow_c++ <<'END'
+#!/bin/sh
+case "$*" in
+*"-x c "*) exec sleep 60 ;;
+*) exec c++ "$@" ;;
+esac
+END
+chmod +x slow_c++
+GROAT_CXX=$work/slow_c++
+export GROAT_CXX
+reference "takes for ever to compile" "void reference(const struct run *run) { }" \
+    "bad/reference.c: $GROAT_CXX compiled it for 1 s and was ended"
+unset GROAT_CXX
 printf '#include "run.h"\nvoid reference(const struct run *r) { (void)r; }\n' \
     >bad/reference.c
 expect "a reference that writes nothing" 1 run ./bad $on

@@ -384,7 +384,7 @@ answers "the first wrong one" "out[0], expected 0, got 127"
 finds wrong_null "address 0x0, a null pointer" --block 32 --buffer y=32
 expect "a division by 0" 1 judge "$kernels" --entry wrong_division --block 32 \
     --buffer y=32 --arg z=0
-says "is told, with its line" "thread 0 (wave 0 lane 0) divides by 0 (here at kernels.cu:341)"
+says "is told, with its line" "thread 0 (wave 0 lane 0) divides by 0, or the least number by -1 (here at kernels.cu:341)"
 expect "recursion without end" 1 judge "$kernels" --entry wrong_recursion \
     --block 32 --buffer y=32 --json
 answers "is told, too" "recurses without end (here at kernels.cu:34"

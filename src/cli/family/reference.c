@@ -256,6 +256,10 @@ static groat_status compile(const groat__reference *r, char *const names[3],
     int code = 0;
     groat_status status = groat__spawn_run(&how, &log, &code, error);
 
+    if (status == GROAT_TIMED_OUT)
+        status = groat__fail(error, GROAT_INVALID,
+                             "%s: %s compiled it for %u s and was ended",
+                             r->source.data, words[0], how.seconds);
     if (status == GROAT_OK && code != 0) {
         status = groat__fail(error, GROAT_INVALID,
                              "%s does not compile (%s exits with %d)",

@@ -39,7 +39,7 @@ static const int signals[GROAT__WATCH_SIGNALS] = {SIGURG, SIGFPE, SIGSEGV,
 
 static const char *reason_of(int signal)
 {
-    return signal == SIGFPE   ? "divides by 0"
+    return signal == SIGFPE   ? "divides by 0, or the least number by -1"
            : signal == SIGILL ? "reaches code whose behavior is undefined"
                               : "uses an invalid pointer, or recurses without "
                                 "end";
