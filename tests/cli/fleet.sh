@@ -292,6 +292,12 @@ unset GROAT_CACHE_MAX_BYTES
 expect 'pull: two kernels' 0 fleet pull "$work/both_of" --target $target \
     --cache-dir "$work/hosts/again"
 answers 'pull: both' '2 of 2 objects kept'
+GROAT_CXX=$work/none
+export GROAT_CXX
+expect 'no compiler: pull' 0 fleet pull "$work/both_of" --target $target \
+    --cache-dir "$work/hosts/compilerless"
+answers 'no compiler: both, also what told the compiler' '2 of 2 objects kept'
+unset GROAT_CXX
 expect 'prewarm: with one kernel there' 0 prewarm "$work/second" \
     --target $target --cache-dir "$work/hosts/half"
 answers 'prewarm: one is fetched' '1 fetched, 0 compiled'
@@ -304,7 +310,7 @@ for object in $(cd "$work/pushed" && find v1 -type f ! -name '*.*'); do
 done
 expect 'pull: what is held' 0 fleet pull "$work/both_of" --target $target \
     --cache-dir "$work/hosts/again"
-answers 'pull: is not asked for' '0 of 2 objects kept, 0 not there, 0 not good'
+answers 'pull: is not asked for' '2 of 2 objects kept, 0 not there, 0 not good'
 rm -r "$work/pushed"
 
 # ---- key rotation

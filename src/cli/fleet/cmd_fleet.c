@@ -280,8 +280,7 @@ static int fetch(groat__cli *cli, unsigned flags, const char *what)
         status = groat_remote_fetch(cli->context, names.at, names.count, flags,
                                     on_object, &c, &error);
         c.complete = !flags || cli->word_count > 1;
-        if (!flags)
-            c.done = c.seen - c.absent - c.bad;
+        c.done = c.seen - c.absent - c.bad;
         code = first_failure(code, finish(&c, what, status, &error));
     }
     if (c.failed)
