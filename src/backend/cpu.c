@@ -345,17 +345,23 @@ static void tell_lines(const cpu *c, const groat__module *module,
                       error);
 }
 
-/* Finds the interrupted instruction and stack pointer; 0: not known. */
-static void read_context(const ucontext_t *context, uintptr_t *at,
+/* Finds the interrupted instruction and stack pointer; 0: not known.  Of a
+ * `fault` of a jump to an invalid address, the instruction is the call. */
+static void read_context(const ucontext_t *context, bool fault, uintptr_t *at,
                          uintptr_t *stack)
 {
 #if defined(__x86_64__)
     *at = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
     *stack = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
+    if (fault && *at == (uintptr_t)context->uc_mcontext.gregs[REG_CR2])
+        *at = *(const uintptr_t *)*stack - 1;
 #elif defined(__aarch64__)
     *at = (uintptr_t)context->uc_mcontext.pc;
     *stack = (uintptr_t)context->uc_mcontext.sp;
+    if (fault && *at == (uintptr_t)context->uc_mcontext.fault_address)
+        *at = (uintptr_t)context->uc_mcontext.regs[30] - 1;
 #else
+    (void)fault;
     (void)context;
     *at = *stack = 0;
 #endif
@@ -392,7 +398,7 @@ static void cpu_interrupt(groat__module *module, const void *context,
     uintptr_t stack;
     uintptr_t line;
 
-    read_context(context, &at, &stack);
+    read_context(context, why != NULL, &at, &stack);
     if (module->where == NULL || module->bound == NULL)
         return;
     line = find_line(module, at);

@@ -28,7 +28,10 @@ extern void __tsan_destroy_fiber(void *fiber) __attribute__((weak));
 extern void __tsan_switch_to_fiber(void *fiber, unsigned flags)
     __attribute__((weak));
 
-enum { GUARD_BYTES = 64 << 10 /* a multiple of any page size */ };
+enum {
+    GUARD_BYTES = 64 << 10,   /* a multiple of any page size */
+    RESERVED_BYTES = 32 << 10 /* of a stack, for the hooks and a finding */
+};
 
 uint64_t groat__judge_random(groat__judge *j)
 {
@@ -80,6 +83,20 @@ void groat__judge_stop(groat__judge *j, groat__fiber_state state)
     to_home(j);
 }
 
+/* A guard region lies below each stack: an overflow faults there instead of
+ * overwriting the neighbouring stack. */
+static uint8_t *stack_of(const groat__judge *j, size_t fiber)
+{
+    return j->stacks + fiber * (j->launch->stack_bytes + GUARD_BYTES) +
+           GUARD_BYTES;
+}
+
+void groat__judge_overflow(groat__judge *j)
+{
+    groat__judge_report(j, "recurses without end, or needs more local memory "
+                           "than there is");
+}
+
 void groat__judge_resume(groat__judge *j, size_t fiber)
 {
     groat__fiber *f = &j->fibers[fiber];
@@ -87,6 +104,7 @@ void groat__judge_resume(groat__judge *j, size_t fiber)
     unsigned thread = (unsigned)groat__judge_thread_of(j, fiber);
 
     j->current = fiber;
+    j->stack_end = (uintptr_t)stack_of(j, fiber) + RESERVED_BYTES;
     j->block = &j->blocks[groat__judge_rank_of(j, fiber)];
     j->env.thread[0] = thread % b[0];
     j->env.thread[1] = thread / b[0] % b[1];
@@ -112,14 +130,6 @@ static void fiber_main(unsigned high, unsigned low)
         __sanitizer_finish_switch_fiber(NULL, &j->home_bottom, &j->home_bytes);
     j->body(j);
     groat__judge_stop(j, GROAT__DONE);
-}
-
-/* A guard region lies below each stack: an overflow faults there instead of
- * overwriting the neighbouring stack. */
-static uint8_t *stack_of(const groat__judge *j, size_t fiber)
-{
-    return j->stacks + fiber * (j->launch->stack_bytes + GUARD_BYTES) +
-           GUARD_BYTES;
 }
 
 bool groat__judge_is_on_stack(const groat__judge *j, uintptr_t stack)

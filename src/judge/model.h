@@ -303,6 +303,7 @@ typedef struct groat__judge {
     float *operands;  /* scratch: A and B of a wgmma */
     size_t clock_width;
     uint8_t *stacks;
+    uintptr_t stack_end; /* of the current fiber; hooks need what is below it */
     groat__stand home;
     void *asan_home;
     const void *home_bottom;
@@ -327,6 +328,8 @@ static inline groat__judge *groat__judge_of(struct groat_cpu_env *env)
 /* Leaves the fiber if the launch exceeded its time or an earlier cluster has a
  * finding.  In late.c. */
 void groat__judge_check_time(groat__judge *j);
+/* fiber.c: reports that little of the current fiber's stack is left. */
+_Noreturn void groat__judge_overflow(groat__judge *j);
 
 static inline void groat__judge_follow(groat__judge *j, uint64_t step)
 {
@@ -354,6 +357,8 @@ static inline groat__judge *groat__judge_at(struct groat_cpu_env *env,
                                (uint64_t)j->current << 32);
     if ((++j->calls & 0xffff) == 0)
         groat__judge_check_time(j);
+    if ((uintptr_t)__builtin_frame_address(0) < j->stack_end)
+        groat__judge_overflow(j);
     return j;
 }
 

@@ -27,9 +27,11 @@ enum {
     KEPT_MAX = 1 << 21 /* writes; a cluster with more is not run again */
 };
 
-/* What unwritten words hold in turn: no bit, a NaN of every format, and the
- * flags of 8 and of 32 bits that are set. */
-static const uint32_t values[] = {0, 0xffffffff, 0x01010101, 1};
+/* What unwritten words hold in turn: no bit, a NaN of every format, the flags
+ * of 8 and of 32 bits that are set, and numbers that are large in every format
+ * of floats, above and below 0: a maximum passes over a NaN. */
+static const uint32_t values[] = {0, 0xffffffff, 0x01010101,
+                                  1, 0x7b7b7b7b, 0xfbfbfbfb};
 
 /* ---- what was read ----------------------------------------------------- */
 
