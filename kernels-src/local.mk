@@ -12,9 +12,12 @@ embedded_files = \
 	%D%/common/convert.h \
 	%D%/common/cpu_hooks.h \
 	%D%/common/cpu_tensor_map.h \
+	%D%/common/cuda_call.h \
 	%D%/common/cuda_compat.h \
+	%D%/common/cuda_dynamic.h \
 	%D%/common/cuda_floats.h \
 	%D%/common/cuda_groups.h \
+	%D%/common/cuda_math.h \
 	%D%/common/fragment.h \
 	%D%/common/image.h \
 	%D%/common/kv_args.h \

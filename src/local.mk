@@ -318,6 +318,8 @@ groat_SOURCES += \
 	%D%/cli/judge/cmd_judge.c \
 	%D%/cli/judge/cuda_host.c \
 	%D%/cli/judge/cuda_host.h \
+	%D%/cli/judge/cuda_params.c \
+	%D%/cli/judge/cuda_params.h \
 	%D%/cli/judge/cuda_source.c \
 	%D%/cli/judge/cuda_source.h \
 	%D%/cli/judge/cuda_tokens.c \

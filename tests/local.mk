@@ -438,6 +438,7 @@ groat_cli_tests = \
 	%D%/cli/fleet.sh \
 	%D%/cli/fleet_page.sh \
 	%D%/cli/judge.sh \
+	%D%/cli/judge_forms.sh \
 	%D%/cli/judge_half.sh \
 	%D%/cli/judge_names.sh \
 	%D%/cli/json.sh \
@@ -596,6 +597,8 @@ EXTRA_DIST += \
 	%D%/kernels/cuda/names.cu \
 	%D%/kernels/cuda/names.txt \
 	%D%/kernels/cuda/program.cu \
+	%D%/kernels/cuda/rounded.cu \
+	%D%/kernels/cuda/rounded.txt \
 	%D%/kernels/boxes/params.def \
 	%D%/kernels/boxes/run.def \
 	%D%/kernels/faults/params.def \

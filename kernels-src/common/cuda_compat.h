@@ -3,12 +3,12 @@
 // puts this file in front of such a kernel.  Only for cpu targets.
 #pragma once
 
-#include "vendor.h"
-
 // threadIdx.x is unsigned, and most kernels compare it with an int.
 #pragma GCC diagnostic ignored "-Wsign-compare"
 // The host's functions and other kernels' are not called here.
 #pragma GCC diagnostic ignored "-Wunused-function"
+
+#include "vendor.h"
 
 #define __global__ __attribute__((unused))
 #define __device__ __attribute__((unused))
@@ -27,6 +27,7 @@
 #define __align__(n)       __attribute__((aligned(n)))
 #define __grid_constant__
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)
 #define __CUDACC__         1
 #define __CUDA_ARCH__      900
 #define warpSize           32
@@ -246,43 +247,9 @@ template <class T> struct same {
     typedef T type;
 };
 
-// Converts a launch's pointers and numbers to the kernel's parameter types.
-template <class P> struct convert {
-    static_assert(!__is_class(P),
-                  "groat judge passes pointers and numbers to a kernel, no "
-                  "structure by value");
-    static P of(unsigned long long x)
-    {
-        return static_cast<P>(static_cast<long long>(x));
-    }
-    static P of(double x)
-    {
-        return static_cast<P>(x);
-    }
-};
-
-template <class P> struct convert<P *> {
-    static P *of(unsigned long long x)
-    {
-        return reinterpret_cast<P *>(x);
-    }
-};
-
-template <class P> struct convert<P *__restrict> {
-    static P *of(unsigned long long x)
-    {
-        return reinterpret_cast<P *>(x);
-    }
-};
-
-template <class... P, class... A>
-GROAT_LANES void call(void (*kernel)(P...), A... given)
-{
-    static_assert(sizeof...(P) == sizeof...(A), "one value for each parameter");
-    kernel(convert<P>::of(given)...);
-}
-
 } // namespace groat
+
+#include "cuda_call.h"
 
 #define threadIdx groat::thread_at()
 #define blockIdx  groat::block_at()
@@ -866,6 +833,8 @@ GROAT_LANES float cospif(float x)
 {
     return (float)cos((double)x * 3.14159265358979323846);
 }
+
+#include "cuda_math.h"
 
 // Names that <cmath> and <algorithm> put in std.
 namespace std {

@@ -86,7 +86,7 @@ static bool is_body(const frame *f)
  * code that groat judge generates. */
 static bool is_call(const frame *f)
 {
-    static const char file[] = "common/cuda_compat.h:";
+    static const char file[] = "common/cuda_call.h:";
 
     return strncmp(f->place, file, sizeof(file) - 1) == 0 &&
            strcmp(f->function, "call") == 0;

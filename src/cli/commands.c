@@ -395,11 +395,13 @@ const groat__command groat__commands[] = {
      groat__cmd_draw},
     {"judge", "FILE.cu", 1, 1, false, false, judge_options,
      "run a kernel of CUDA C++ on the CPU and report the first broken rule",
-     "The file is plain CUDA C++: threadIdx, __shared__, __syncthreads(), "
-     "warp\n"
-     "shuffles, atomics, __pipeline_memcpy_async(), and no other header.  "
-     "Each\n"
-     "pointer of the kernel needs a --buffer, each value an --arg.  A buffer\n"
+     "The file is plain CUDA C++, or a whole program: threadIdx, __shared__,\n"
+     "__syncthreads(), warp shuffles, atomics, __pipeline_memcpy_async(), "
+     "half,\n"
+     "bfloat16, cooperative groups, and CUDA's headers for these.  Each "
+     "pointer\n"
+     "of the kernel needs a --buffer, each value an --arg; member n of a\n"
+     "structure p that it takes by value is called p_n.  A buffer\n"
      "of a pointer to const is filled with random numbers and is an input,\n"
      "another one is input and output; WORDS are those of run.def.\n",
      groat__cmd_judge},

@@ -244,7 +244,7 @@ END
 done
 expect "a structure by value" 4 judge "$kernels" --entry wrong_structure \
     --block 32 --arg p=1
-says "is refused" "no structure by value"
+says "is refused" "groat judge takes its members"
 says "at its line" "kernels.cu:$(grep -n 'wrong_structure(' "$kernels" | cut -d: -f1):"
 expect "a wrong word of a buffer" 2 judge "$kernels" --entry wrong_never \
     --block 64 --buffer "y=64:f32 inn"
@@ -523,7 +523,7 @@ refuses "an end in the parameters" '__global__ void k(int n' "bad.cu:1: k"
 refuses "an end in a comment" '/* __global__ void k() {}' "has no kernel 'k'"
 refuses "kernels without a name or a body" '__global__ (int) {}
 __global__ void k;
-__global__ void m() {}' "functions: m"
+__global__ void m() {}' "macro makes: m"
 printf '__global__ void k() {}\n#include' >bad.cu
 expect "an include of nothing" 2 judge bad.cu --entry k --block 32
 says "is told at its line" "bad.cu:2: "

@@ -113,6 +113,19 @@ static int check_target(const work *w)
                              target);
 }
 
+/* As a device refuses a block that is larger than the kernel's bound. */
+static int check_bounds(const work *w)
+{
+    unsigned threads = w->block[0] * w->block[1] * w->block[2];
+
+    if (w->source.most_threads == 0 || threads <= w->source.most_threads)
+        return GROAT__EXIT_DONE;
+    return groat__cli_refuse(w->cli, GROAT_INVALID,
+                             "--block has %u threads; __launch_bounds__ of %s "
+                             "allows %u",
+                             threads, w->name, w->source.most_threads);
+}
+
 /* Lists the kernel's parameters as "type name, ...". */
 static void list_params(const work *w, groat__str *out)
 {
@@ -122,27 +135,85 @@ static void list_params(const work *w, groat__str *out)
                         w->source.params[i].name.data);
 }
 
+/* Whether the parameter may be a structure: no pointer, and no known number. */
+static bool may_be_structure(const groat__cuda_param *param)
+{
+    return !param->pointer && !param->dtype && param->owner == 0;
+}
+
+/* Adds "p_n", a member n of a parameter p, to the parameters.  Returns its
+ * index, or GROAT__CUDA_PARAMS. */
+static size_t add_member(work *w, const char *text, size_t len, bool pointer)
+{
+    groat__cuda_source *source = &w->source;
+    groat__cuda_param *out = &source->params[source->param_count];
+
+    for (size_t i = 0;
+         i < source->own_count && source->param_count < GROAT__CUDA_PARAMS;
+         i++) {
+        const groat__cuda_param *param = &source->params[i];
+        size_t lead = param->name.len;
+        char member[64];
+
+        if (!may_be_structure(param) || len <= lead + 1 ||
+            len - lead > sizeof(member) || text[lead] != '_' ||
+            strncmp(text, param->name.data, lead) != 0)
+            continue;
+        (void)snprintf(member, sizeof(member), "%.*s", (int)(len - lead - 1),
+                       text + lead + 1);
+        if (!groat__cuda_member(source->text.data, param->type.data, member,
+                                out)) {
+            groat__str_addf(&out->type, "%s::%s", param->type.data, member);
+            out->pointer = pointer;
+        }
+        groat__str_addn(&out->name, text, len);
+        out->owner = i + 1;
+        return source->param_count++;
+    }
+    return GROAT__CUDA_PARAMS;
+}
+
+/* Finds the parameter, or member, of NAME=VALUE; GROAT__CUDA_PARAMS if there is
+ * none that is a pointer, or a value. */
+static size_t find_param(work *w, const char *text, size_t len, bool pointer)
+{
+    size_t at = 0;
+
+    for (; at < w->source.param_count; at++) {
+        const groat__cuda_param *param = &w->source.params[at];
+
+        if (param->name.len == len && !strncmp(param->name.data, text, len))
+            break;
+    }
+    if (at == w->source.param_count)
+        at = add_member(w, text, len, pointer);
+    if (at < GROAT__CUDA_PARAMS) {
+        const groat__cuda_param *param = &w->source.params[at];
+
+        if (pointer ? !param->pointer && param->dtype : param->pointer)
+            return GROAT__CUDA_PARAMS;
+    }
+    return at;
+}
+
 /* Records NAME=VALUE of --buffer (`pointer`) or --arg. */
 static int take_given(work *w, const char *option, bool pointer,
                       const char *text)
 {
     size_t len = strcspn(text, "=");
+    size_t at =
+        text[len] ? find_param(w, text, len, pointer) : GROAT__CUDA_PARAMS;
     groat__str all = {0};
     int code;
 
-    for (size_t i = 0; i < w->source.param_count && text[len]; i++) {
-        groat__cuda_param *param = &w->source.params[i];
-
-        if (param->name.len != len ||
-            (pointer ? !param->pointer && param->dtype : param->pointer) ||
-            strncmp(param->name.data, text, len) != 0)
-            continue;
-        if (w->given[i].value)
+    if (at < GROAT__CUDA_PARAMS) {
+        if (w->given[at].value)
             return groat__cli_refuse(w->cli, GROAT_INVALID,
-                                     "--%s %s is there twice", option,
-                                     param->name.data);
-        w->given[i].value = text + len + 1;
-        param->pointer = pointer; /* its type may be a typedef of one */
+                                     "--%s %.*s is there twice", option,
+                                     (int)len, text);
+        w->given[at].value = text + len + 1;
+        /* Its type may be a typedef of one. */
+        w->source.params[at].pointer = pointer;
         return GROAT__EXIT_DONE;
     }
     list_params(w, &all);
@@ -156,6 +227,15 @@ static int take_given(work *w, const char *option, bool pointer,
     return code;
 }
 
+/* Whether a member of the parameter is given. */
+static bool has_members(const work *w, size_t param)
+{
+    for (size_t i = w->source.own_count; i < w->source.param_count; i++)
+        if (w->source.params[i].owner == param + 1)
+            return true;
+    return false;
+}
+
 static int take_all(work *w)
 {
     const groat__values *values = &w->cli->values;
@@ -165,16 +245,23 @@ static int take_all(work *w)
         code = take_given(w, "buffer", true, values->buffers.item[i]);
     for (size_t i = 0; i < values->args.count && !code; i++)
         code = take_given(w, "arg", false, values->args.item[i]);
-    for (size_t i = 0; i < w->source.param_count && !code; i++) {
+    for (size_t i = 0; i < w->source.own_count && !code; i++) {
         const groat__cuda_param *param = &w->source.params[i];
 
-        if (!w->given[i].value)
+        if (w->given[i].value && has_members(w, i))
             code = groat__cli_refuse(
                 w->cli, GROAT_INVALID,
-                "parameter %s %s of %s is not given: say --%s %s=%s",
+                "--arg %s is given, and members of it, too", param->name.data);
+        else if (!w->given[i].value && !has_members(w, i))
+            code = groat__cli_refuse(
+                w->cli, GROAT_INVALID,
+                "parameter %s %s of %s is not given: say --%s %s=%s%s",
                 param->type.data, param->name.data, w->name,
                 param->pointer ? "buffer" : "arg", param->name.data,
-                param->pointer ? "ELEMENTS" : "VALUE");
+                param->pointer ? "ELEMENTS" : "VALUE",
+                may_be_structure(param) ? ", or of a structure its members, as "
+                                          "NAME_MEMBER=VALUE"
+                                        : "");
     }
     return code;
 }
@@ -213,20 +300,31 @@ static groat_status write_file(work *w, const char *name, groat__str *text)
     return status;
 }
 
+/* Number of the launch's arguments. */
+static size_t count_given(const work *w)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < w->source.param_count; i++)
+        count += w->given[i].value != NULL;
+    return count;
+}
+
 static groat_status write_params_def(work *w)
 {
+    size_t args = count_given(w);
     groat__str text = {0};
 
-    groat__str_addf(
-        &text,
-        "family %s \"a kernel of CUDA C++\"\n"
-        "param threads int 1..%d %u threads \"of a block\"\n"
-        "launch block_x = %u\nlaunch block_y = %u\n"
-        "launch block_z = %u\nlaunch shared = %" PRIu64 "\n"
-        "launch args = %zu\nentry %s_judged\n",
-        w->name, BLOCK_MAX, w->block[0] * w->block[1] * w->block[2],
-        w->block[0], w->block[1], w->block[2], w->cli->values.shared_bytes,
-        8 * (w->source.param_count ? w->source.param_count : 1), w->name);
+    groat__str_addf(&text,
+                    "family %s \"a kernel of CUDA C++\"\n"
+                    "param threads int 1..%d %u threads \"of a block\"\n"
+                    "launch block_x = %u\nlaunch block_y = %u\n"
+                    "launch block_z = %u\nlaunch shared = %" PRIu64 "\n"
+                    "launch args = %zu\nentry %s_judged\n",
+                    w->name, BLOCK_MAX, w->block[0] * w->block[1] * w->block[2],
+                    w->block[0], w->block[1], w->block[2],
+                    w->cli->values.shared_bytes, 8 * (args ? args : 1),
+                    w->name);
     return write_file(w, "params.def", &text);
 }
 
@@ -236,15 +334,50 @@ static groat_status write_args(work *w)
 
     groat__str_addf(&text, "#pragma once\n\nstruct %s_args {\n", w->name);
     for (size_t i = 0; i < w->source.param_count; i++)
-        groat__str_addf(&text, "    %s %s;\n",
-                        w->source.params[i].pointer ? "unsigned long long"
-                        : is_real(w, i)             ? "double"
-                                                    : "long long",
-                        w->source.params[i].name.data);
+        if (w->given[i].value)
+            groat__str_addf(&text, "    %s %s;\n",
+                            w->source.params[i].pointer ? "unsigned long long"
+                            : is_real(w, i)             ? "double"
+                                                        : "long long",
+                            w->source.params[i].name.data);
     if (!w->source.param_count) /* an empty structure has a byte in C++ */
         groat__str_add(&text, "    long long unused;\n");
     groat__str_add(&text, "};\n");
     return write_file(w, "args.h", &text);
+}
+
+/* Appends an argument of the launch, as the kernel's side has it. */
+static void add_passed(const work *w, size_t i, groat__str *out)
+{
+    groat__str_addf(
+        out, "%s(args.%s)",
+        !w->source.params[i].pointer && is_real(w, i) ? "double" : "groat::u64",
+        w->source.params[i].name.data);
+}
+
+/* Appends a value of a parameter: an argument, or a structure whose members
+ * are arguments. */
+static void add_value(const work *w, size_t param, groat__str *out)
+{
+    const groat__cuda_source *source = &w->source;
+    size_t lead = source->params[param].name.len + 1;
+
+    if (w->given[param].value) {
+        add_passed(w, param, out);
+        return;
+    }
+    groat__str_addf(out,
+                    "groat::made<%zu>(&%s, [](auto &made, const auto &args) {",
+                    param, source->entry.data);
+    for (size_t i = source->own_count; i < source->param_count; i++) {
+        if (source->params[i].owner != param + 1)
+            continue;
+        groat__str_addf(out, " groat::set(made.%s, ",
+                        source->params[i].name.data + lead);
+        add_passed(w, i, out);
+        groat__str_add(out, ");");
+    }
+    groat__str_add(out, " }, args)");
 }
 
 static groat_status write_kernel(work *w)
@@ -262,23 +395,18 @@ static groat_status write_kernel(work *w)
                     w->source.headers.len ? w->source.headers.data : "");
     if (w->source.dynamic)
         groat__str_addf(&text,
-                        "alignas(128) static thread_local unsigned char "
-                        "groat_dynamic[%" PRIu64 "];\n\n"
-                        "namespace groat\n{\n"
-                        "GROAT_UNTOLD static unsigned char *dynamic()\n{\n"
-                        "    return hide_size(groat_dynamic);\n}\n}\n\n",
+                        "#define GROAT_DYNAMIC_BYTES %" PRIu64 "\n"
+                        "#include \"../common/cuda_dynamic.h\"\n\n",
                         w->cli->values.shared_bytes);
     groat__str_addf(&text,
                     "namespace\n{\n#include \"cuda-code.h\"\n}\n\n"
                     "GROAT_KERNEL(%s_args)\n{\n#line %d \"%s\"\n"
                     "    groat::call(&%s",
                     w->name, w->source.line, w->shown, w->source.entry.data);
-    for (size_t i = 0; i < w->source.param_count; i++)
-        groat__str_addf(&text, ", %s(args.%s)",
-                        !w->source.params[i].pointer && is_real(w, i)
-                            ? "double"
-                            : "groat::u64",
-                        w->source.params[i].name.data);
+    for (size_t i = 0; i < w->source.own_count; i++) {
+        groat__str_add(&text, ", ");
+        add_value(w, i, &text);
+    }
     groat__str_add(&text, ");\n}\n");
     groat__str_addf(&name, "%s.h", w->name);
     text.failed = text.failed || name.failed;
@@ -397,14 +525,14 @@ static groat_status write_run_def(work *w)
     groat__str text = {0};
 
     for (size_t i = 0; i < w->source.param_count; i++)
-        if (!w->source.params[i].pointer)
+        if (w->given[i].value && !w->source.params[i].pointer)
             groat__str_addf(&text, "arg %s %s%s 0 - \"%s\"\n",
                             w->source.params[i].name.data,
                             is_real(w, i) ? "float -" : "int ",
                             is_real(w, i) ? "" : range_of(w, i),
                             w->source.params[i].type.data);
     for (size_t i = 0; i < w->source.param_count && !status; i++)
-        if (w->source.params[i].pointer)
+        if (w->given[i].value && w->source.params[i].pointer)
             status = add_buffer(w, i, &text);
     if (!w->source.param_count)
         groat__str_add(&text, "bind unused = 0\n");
@@ -497,6 +625,8 @@ int groat__cmd_judge(groat__cli *cli)
         code = check_target(&w);
     if (!code && read_source(&w))
         code = groat__cli_fail(cli, &w.error);
+    if (!code)
+        code = check_bounds(&w);
     if (!code)
         code = take_all(&w);
     if (!code && write_family(&w))

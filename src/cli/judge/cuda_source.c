@@ -9,6 +9,7 @@
 #include "cli/judge/cuda_tokens.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -132,8 +133,17 @@ static groat_status read_include(reader *r, const token *sign)
         "algorithm", "array", "atomic", "chrono", "cstdlib", "ctime", "fstream",
         "functional", "iomanip", "iostream", "map", "memory", "numeric",
         "random", "set", "sstream", "stdexcept", "stdlib.h", "string",
-        "sys/time.h", "thread", "time.h", "unistd.h", "unordered_map",
-        "vector"};
+        "sys/time.h", "thread", "time.h", "unistd.h", "unordered_map", "vector",
+        "bitset", "cctype", "cerrno", "cinttypes", "complex",
+        "condition_variable", "cstdarg", "ctype.h", "deque", "errno.h",
+        "exception", "future", "initializer_list", "inttypes.h", "iterator",
+        "limits", "list", "locale", "mutex", "new", "omp.h", "optional",
+        "ostream", "queue", "signal.h", "stack", "stdarg.h", "stdbool.h",
+        "string_view", "strings.h", "sys/stat.h", "sys/types.h", "system_error",
+        "tuple", "type_traits", "typeinfo", "unordered_set", "utility",
+        "variant", "cuda_profiler_api.h", "driver_types.h", "helper_cuda.h",
+        "helper_functions.h", "helper_timer.h", "vector_types.h",
+        "vector_functions.h"};
     token name;
 
     r->c.at += strspn(r->c.at, " \t");
@@ -225,11 +235,20 @@ static groat_status read_directive(reader *r, const token *sign)
     return GROAT_OK;
 }
 
-/* Makes extern __shared__ TYPE NAME[] a pointer to dynamic shared memory. */
+/* Whether the reader is outside of functions and types. */
+static bool is_outside(const reader *r)
+{
+    return r->depth == (int)r->space_count;
+}
+
+/* Makes "extern __shared__ TYPE NAME[]", whose words may have another order and
+ * which more brackets may follow, another name of dynamic shared memory or, in
+ * a function, a pointer to it.  `first` is its first token. */
 static groat_status read_dynamic(reader *r, const token *first)
 {
     groat__str type = {0};
     groat__str made = {0};
+    groat__str more = {0};
     token name = {"", 0, 0};
     token t = take(r);
 
@@ -237,10 +256,10 @@ static groat_status read_dynamic(reader *r, const token *first)
         if (is(&t, "__align__") || is(&t, "alignas")) {
             (void)take(r);
             (void)take_to(r, '(', ')');
-            continue;
+        } else if (!is(&t, "__shared__") && !is(&t, "extern")) {
+            groat__str_addf(&type, "%.*s ", (int)name.len, name.at);
+            name = t;
         }
-        groat__str_addf(&type, "%.*s ", (int)name.len, name.at);
-        name = t;
     }
     if (t.len == 0 || *t.at != '[') {
         groat__str_free(&type);
@@ -248,15 +267,42 @@ static groat_status read_dynamic(reader *r, const token *first)
                       first);
     }
     (void)take_to(r, '[', ']');
-    groat__str_addf(&made, "%s*const %.*s = (%s*)groat::dynamic()",
-                    type.failed ? "" : type.data, (int)name.len, name.at,
-                    type.failed ? "" : type.data);
+    for (skip(r); *r->c.at == '['; skip(r)) {
+        const char *start = r->c.at;
+
+        (void)take(r);
+        (void)take_to(r, '[', ']');
+        groat__str_addn(&more, start, (size_t)(r->c.at - start));
+    }
+    groat__str_addf(&made, "%s(%s, %s, %.*s)",
+                    is_outside(r) ? "GROAT_DYNAMIC" : "GROAT_DYNAMIC_POINTER",
+                    type.failed ? "" : type.data,
+                    more.len && !more.failed ? more.data : "", (int)name.len,
+                    name.at);
     replace(r, first->at, made.failed ? "" : made.data);
     r->out->dynamic = true;
-    r->out->text.failed = r->out->text.failed || made.failed || type.failed;
+    r->out->text.failed =
+        r->out->text.failed || made.failed || type.failed || more.failed;
     groat__str_free(&made);
+    groat__str_free(&more);
     groat__str_free(&type);
     return GROAT_OK;
+}
+
+/* Whether a declaration is one of dynamic shared memory.  `r` is a copy, behind
+ * its first word. */
+static bool is_dynamic(reader r, const token *first)
+{
+    bool external = is(first, "extern");
+    bool shared = is(first, "__shared__");
+    token t;
+
+    while (t = take(&r), t.len > 0 && !is(&t, ";") && !is(&t, "{") &&
+                             !is(&t, "=") && !is(&t, "[") && !is(&t, "<")) {
+        external = external || is(&t, "extern");
+        shared = shared || is(&t, "__shared__");
+    }
+    return external && shared && is(&t, "[");
 }
 
 /* Rewrites "static __shared__", a double static, and "__shared__ alignas". */
@@ -278,100 +324,10 @@ static void read_static(reader *r, const token *first)
 /* ---- the kernel -----------------------------------------------------------
  */
 
-static const char *dtype_of(const char *type)
-{
-    static const struct {
-        const char *type, *dtype;
-    } known[] = {{"float", "f32"},         {"double", "f64"},
-                 {"int", "i32"},           {"unsigned", "u32"},
-                 {"unsigned int", "u32"},  {"int32_t", "i32"},
-                 {"uint32_t", "u32"},      {"short", "i16"},
-                 {"int16_t", "i16"},       {"unsigned short", "u16"},
-                 {"uint16_t", "u16"},      {"char", "i8"},
-                 {"signed char", "i8"},    {"int8_t", "i8"},
-                 {"unsigned char", "u8"},  {"uint8_t", "u8"},
-                 {"long long", "i64"},     {"int64_t", "i64"},
-                 {"long", "i64"},          {"unsigned long long", "u64"},
-                 {"unsigned long", "u64"}, {"uint64_t", "u64"},
-                 {"size_t", "u64"},        {"float2", "f32"},
-                 {"float4", "f32"},        {"int4", "i32"},
-                 {"uint4", "u32"},         {"double2", "f64"},
-                 {"bool", "u8"},           {"char2", "i8"},
-                 {"char4", "i8"},          {"uchar2", "u8"},
-                 {"uchar4", "u8"},         {"short2", "i16"},
-                 {"short4", "i16"},        {"ushort2", "u16"},
-                 {"ushort4", "u16"},       {"int2", "i32"},
-                 {"uint2", "u32"},         {"float3", "f32"},
-                 {"int3", "i32"},          {"longlong2", "i64"},
-                 {"double4", "f64"},       {"__half", "f16"},
-                 {"half", "f16"},          {"__half2", "f16"},
-                 {"half2", "f16"},         {"__nv_bfloat16", "bf16"},
-                 {"nv_bfloat16", "bf16"},  {"__nv_bfloat162", "bf16"},
-                 {"nv_bfloat162", "bf16"}, {"__nv_fp8_e4m3", "e4m3"},
-                 {"__nv_fp8_e5m2", "e5m2"}};
-
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        if (strcmp(known[i].type, type) == 0)
-            return known[i].dtype;
-    return NULL;
-}
-
-/* State while reading a parameter. */
-typedef struct seen {
-    const char *start;
-    token name;      /* the last word */
-    groat__str base; /* the words before it: the type without qualifiers */
-    bool over;       /* in a default argument, after '=' */
-} seen;
-
-static bool is_dressing(const token *t)
-{
-    return is(t, "const") || is(t, "volatile") || is(t, "__restrict__") ||
-           is(t, "__restrict") || is(t, "restrict");
-}
-
-static void see(groat__cuda_param *param, seen *s, const token *t)
-{
-    if (s->start == NULL)
-        s->start = t->at;
-    s->over = s->over || *t->at == '=';
-    if (s->over)
-        return;
-    if (is(t, "const") && !param->pointer)
-        param->constant = true;
-    if (*t->at == '*' || *t->at == '[')
-        param->pointer = true;
-    if (!groat__is_word(*t->at) || is_dressing(t))
-        return;
-    if (s->name.len > 0)
-        groat__str_addf(&s->base, "%s%.*s", s->base.len ? " " : "",
-                        (int)s->name.len, s->name.at);
-    s->name = *t;
-}
-
-/* Ends a parameter; returns false if it has no name. */
-static bool finish(groat__cuda_param *param, seen *s)
-{
-    bool named = s->base.len > 0;
-
-    if (named) {
-        groat__str_addn(&param->name, s->name.at, s->name.len);
-        groat__str_addn(&param->type, s->start,
-                        (size_t)(s->name.at - s->start));
-        while (param->type.len > 0 &&
-               isspace((unsigned char)param->type.data[param->type.len - 1]))
-            param->type.data[--param->type.len] = '\0';
-        param->dtype = dtype_of(s->base.data);
-    }
-    groat__str_free(&s->base);
-    *s = (seen){0};
-    return named && !param->name.failed && !param->type.failed;
-}
-
 static groat_status read_params(reader *r, const token *kernel)
 {
     groat__cuda_source *out = r->out;
-    seen s = {0};
+    groat__cuda_seen s = {0};
     int depth = 1;
 
     while (depth > 0) {
@@ -384,9 +340,9 @@ static groat_status read_params(reader *r, const token *kernel)
                 (*t.at == '(' || *t.at == '<') - (*t.at == ')' || *t.at == '>');
         cut = depth == 0 || (depth == 1 && is(&t, ","));
         if (t.len > 0 && out->param_count < GROAT__CUDA_PARAMS && !cut)
-            see(&out->params[out->param_count], &s, &t);
+            groat__cuda_see(&out->params[out->param_count], &s, &t);
         if (cut && s.start != NULL)
-            named = finish(&out->params[out->param_count++], &s);
+            named = groat__cuda_finish(&out->params[out->param_count++], &s);
         if (t.len > 0 && out->param_count < GROAT__CUDA_PARAMS && named)
             continue;
         groat__str_free(&s.base);
@@ -479,23 +435,43 @@ static bool take_kernel(reader *r, const token *name)
     return better;
 }
 
+/* Whether a function's parameters, which the reader begins, are those of a
+ * declaration without a body.  `r` is a copy. */
+static bool is_declared_only(reader r)
+{
+    token t;
+
+    (void)take_to(&r, '(', ')');
+    t = take_text(&r);
+    return is(&t, ";") || is(&t, ",");
+}
+
 /* Reads "void __launch_bounds__(256) NAME(" and so on, after __global__. */
 static groat_status read_kernel(reader *r)
 {
     token name = {"", 0, 0};
     token t = take(r);
+    unsigned long most = 0;
 
     for (; t.len > 0 && *t.at != '(' && *t.at != ';'; t = take(r)) {
-        name = t;
-        if (!is(&t, "__launch_bounds__"))
-            continue;
-        (void)take(r);
-        (void)take_to(r, '(', ')');
+        bool bounds = is(&t, "__launch_bounds__");
+
+        if (bounds || is(&t, "__cluster_dims__") || is(&t, "__attribute__")) {
+            token all;
+
+            (void)take(r);
+            all = take_to(r, '(', ')');
+            if (bounds && isdigit((unsigned char)*all.at))
+                most = strtoul(all.at, NULL, 0);
+        } else {
+            name = t;
+        }
     }
-    if (t.len == 0 || *t.at != '(' || name.len == 0)
+    if (t.len == 0 || *t.at != '(' || name.len == 0 || is_declared_only(*r))
         return GROAT_OK;
     if (!take_kernel(r, &name))
         return GROAT_OK;
+    r->out->most_threads = (unsigned)most;
     r->out->templated = r->templated;
     r->out->line = name.line;
     return read_params(r, &name);
@@ -518,19 +494,17 @@ static groat_status check_word(const reader *r, const token *t)
 {
     static const struct {
         const char *word, *why;
-    } refused[] = {
-        {"this_grid", "a barrier of the whole grid is not judged"},
-        {"this_cluster", "clusters are not judged here"},
-        {"coalesced_threads", "the judge does not know which lanes are active; "
-                              "use tiled_partition<32>()"},
-        {"wmma", "tensor cores are not judged here"},
-        {"__shfl", "shuffles without _sync are no longer CUDA"},
-        {"__managed__", "managed variables are not judged"},
-        {"texture", "textures are not judged"},
-        {"tex2D", "textures are not judged"},
-        {"cudaMalloc", "memory that a kernel takes is not judged"},
-        {"cudaDeviceSynchronize", "kernels that launch kernels are not "
-                                  "judged"}};
+    } refused[] = {{"this_grid", "a barrier of the whole grid is not judged"},
+                   {"this_cluster", "clusters are not judged here"},
+                   {"coalesced_threads",
+                    "the judge does not know which lanes are active; "
+                    "use tiled_partition<32>()"},
+                   {"wmma", "tensor cores are not judged here"},
+                   {"__shfl", "shuffles without _sync are no longer CUDA"},
+                   {"__managed__", "managed variables are not judged"},
+                   {"texture", "textures are not judged"},
+                   {"tex2D", "textures are not judged"},
+                   {"tex1D", "textures are not judged"}};
 
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
         if (is(t, refused[i].word))
@@ -697,17 +671,13 @@ static groat_status read_all(reader *r)
             return status;
         if (fresh && *t.at == '#') {
             status = read_directive(r, &t);
+        } else if ((is(&t, "extern") || is(&t, "__shared__")) &&
+                   is_dynamic(*r, &t)) {
+            status = read_dynamic(r, &t);
         } else if (is(&t, "static") || is(&t, "__shared__")) {
             read_static(r, &t);
         } else if (is(&t, "extern")) {
-            reader ahead = *r;
-            token next = take(&ahead);
-
             status = check_extern(*r);
-            if (is(&next, "__shared__")) {
-                *r = ahead;
-                status = read_dynamic(r, &t);
-            }
         } else if (is(&t, "__global__")) {
             status = read_kernel(r);
         } else {
@@ -730,6 +700,7 @@ groat_status groat__cuda_read(const char *file, const char *text,
                               const char *entry, groat__cuda_source *out,
                               groat_error *error)
 {
+    static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8 */
     reader r = {.file = file,
                 .entry = entry,
                 .text = text,
@@ -737,11 +708,15 @@ groat_status groat__cuda_read(const char *file, const char *text,
                 .done = text,
                 .out = out,
                 .error = error};
-    groat_status status = read_all(&r);
+    groat_status status;
 
+    if (strncmp(text, mark, sizeof(mark) - 1) == 0)
+        r.done = r.c.at = text + sizeof(mark) - 1;
+    status = read_all(&r);
     if (status != GROAT_OK)
         return status;
     groat__str_add(&out->text, r.done);
+    out->own_count = out->param_count;
     if (out->text.failed || out->entry.failed || out->kernels.failed ||
         out->headers.failed)
         return groat__fail(error, GROAT_NO_MEMORY,
@@ -754,7 +729,8 @@ groat_status groat__cuda_read(const char *file, const char *text,
     if (r.found == UNLIKE)
         return groat__fail(error, GROAT_INVALID,
                            "%s has no kernel '%.64s'; its __global__ "
-                           "functions: %.300s",
+                           "functions, without those that a macro makes: "
+                           "%.300s",
                            file, entry,
                            out->kernels.len ? out->kernels.data : "none");
     if (out->templated && strchr(entry, '<') == NULL)

@@ -8,26 +8,21 @@
 #include <stdbool.h>
 
 #include "base/str.h"
+#include "cli/judge/cuda_params.h"
 #include "groat.h"
 
 enum { GROAT__CUDA_PARAMS = 32 };
-
-typedef struct groat__cuda_param {
-    groat__str type; /* as written, "const float *" */
-    groat__str name;
-    bool pointer;
-    bool constant;     /* points to const */
-    const char *dtype; /* of the value or pointee, as in element.h, or NULL  */
-} groat__cuda_param;
 
 typedef struct groat__cuda_source {
     groat__str text; /* lines as in the file; its includes and extern      *
                       * shared arrays replaced                             */
     groat__cuda_param params[GROAT__CUDA_PARAMS]; /* of the entry           */
-    size_t param_count;
+    size_t own_count;   /* of the kernel's parameters                       */
+    size_t param_count; /* and with members of structures, behind them      */
     bool dynamic;       /* there is an extern shared array                  */
     bool templated;     /* it has template parameters                       */
     int line;           /* of the entry's name                              */
+    unsigned most_threads; /* of its __launch_bounds__, if a number; else 0 */
     groat__str entry;   /* as given, with the namespaces that were seen     */
     groat__str headers; /* #include lines of ours for those it includes     */
     groat__str kernels; /* names of all __global__ functions, for messages  */

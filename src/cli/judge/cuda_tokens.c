@@ -54,6 +54,31 @@ static size_t quoted(const char *at)
     return len + (at[len] == *at);
 }
 
+/* Bytes of "DELIMITER(...)DELIMITER", with the quotes, behind an R. */
+static size_t raw(const char *at)
+{
+    size_t len = strcspn(at, "(\n");
+    const char *end = at + len;
+
+    if (*end != '(')
+        return quoted(at);
+    while ((end = strchr(end + 1, ')')) != NULL)
+        if (strncmp(end + 1, at + 1, len - 1) == 0 && end[len] == '"')
+            return (size_t)(end - at) + len + 1;
+    return strlen(at);
+}
+
+/* Whether a word before a quote makes it a raw text. */
+static bool is_raw(const token *t)
+{
+    static const char *const words[] = {"R", "u8R", "uR", "UR", "LR"};
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (groat__cuda_is(t, words[i]))
+            return t->at[t->len] == '"';
+    return false;
+}
+
 token groat__cuda_take(groat__cuda_cursor *c)
 {
     token t;
@@ -66,6 +91,10 @@ token groat__cuda_take(groat__cuda_cursor *c)
         t.len++;
     if (t.len == 0)
         t.len = *c->at == '"' || *c->at == '\'' ? quoted(c->at) : 1;
+    else if (is_raw(&t))
+        t.len += raw(c->at + t.len);
+    for (size_t i = 0; i < t.len; i++)
+        c->line += c->at[i] == '\n';
     c->at += t.len;
     c->fresh = false;
     return t;

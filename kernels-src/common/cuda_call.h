@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls a kernel of CUDA C++ with a launch's arguments, for cuda_compat.h.
+#pragma once
+
+namespace groat {
+
+// Converts a launch's pointers and numbers to the kernel's parameter types.
+template <class P> struct convert {
+    static_assert(!__is_class(P),
+                  "a structure passed by value: groat judge takes its members, "
+                  "as --arg PARAMETER_MEMBER=VALUE");
+    static P of(unsigned long long x)
+    {
+        return static_cast<P>(static_cast<long long>(x));
+    }
+    static P of(double x)
+    {
+        return static_cast<P>(x);
+    }
+};
+
+template <class P> struct convert<P *> {
+    static P *of(unsigned long long x)
+    {
+        return reinterpret_cast<P *>(x);
+    }
+};
+
+template <class P> struct convert<P *__restrict> {
+    static P *of(unsigned long long x)
+    {
+        return reinterpret_cast<P *>(x);
+    }
+};
+
+// A structure that was made of its members.
+template <class P> struct whole_object {
+    P object;
+};
+
+template <class M, class T> GROAT_LANES void set(M &member, T given)
+{
+    member = convert<M>::of(given);
+}
+
+template <class P, class T> GROAT_LANES P passed(T given)
+{
+    return convert<P>::of(given);
+}
+
+template <class P> GROAT_LANES P passed(const whole_object<P> &given)
+{
+    return given.object;
+}
+
+template <unsigned long n, class P, class... Q> struct type_at {
+    typedef typename type_at<n - 1, Q...>::type type;
+};
+
+template <class P, class... Q> struct type_at<0, P, Q...> {
+    typedef P type;
+};
+
+// The structure that is a kernel's parameter n.
+template <unsigned long n, class... P, class F, class A>
+GROAT_LANES auto made(void (*)(P...), F fill, const A &args)
+{
+    whole_object<typename type_at<n, P...>::type> whole{};
+
+    fill(whole.object, args);
+    return whole;
+}
+
+template <class... P, class... A>
+GROAT_LANES void call(void (*kernel)(P...), A... given)
+{
+    static_assert(sizeof...(P) == sizeof...(A), "one value for each parameter");
+    kernel(passed<P>(given)...);
+}
+
+} // namespace groat

@@ -1,0 +1,219 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# groat judge on forms in which authors write their kernels and programs.
+. "$(dirname "$0")/common.sh"
+
+cd "$work" || exit 1
+needs "${GROAT_CXX:-c++}"
+
+# right NAME ARGUMENT...: the file on stdin has a sound kernel k.
+right() {
+    right_name=$1
+    shift
+    cat >k.cu
+    expect "$right_name" 0 judge k.cu --entry k --block 32 "$@"
+    lacks "$right_name: no warning" warning
+}
+
+# wrong NAME TEXT ARGUMENT...: one with a fault that is told with the text.
+wrong() {
+    wrong_name=$1 wrong_text=$2
+    shift 2
+    cat >k.cu
+    expect "$wrong_name" 1 judge k.cu --entry k --block 32 "$@"
+    answers "$wrong_name: is told" "$wrong_text"
+}
+
+# refused NAME TEXT ARGUMENT...: one that is not run.
+refused() {
+    refused_name=$1 refused_text=$2
+    shift 2
+    cat >k.cu
+    expect "$refused_name" 2 judge k.cu --entry k "$@"
+    says "$refused_name: says so" "$refused_text"
+}
+
+# ---- dynamic shared memory
+
+right "outside of functions" --buffer y=32 --shared 256 <<'END'
+extern __shared__ __align__(16) float words[];
+namespace {
+extern __shared__ int numbers[][8];
+}
+__device__ float *part(int i) { return reinterpret_cast<float *>(words) + i; }
+__global__ void k(float *y)
+{
+    *part(threadIdx.x) = 1.f;
+    __syncthreads();
+    y[threadIdx.x] = words[blockDim.x - 1 - threadIdx.x] + numbers[threadIdx.x / 8][0];
+}
+END
+right "in other orders" --buffer y=32 --shared 512 <<'END'
+__global__ void k(float *y)
+{
+    extern __align__(16) __shared__ float a[];
+    __shared__ extern float b[];
+    extern float __shared__ c[][32];
+    a[threadIdx.x] = 1.f;
+    y[threadIdx.x] = b[threadIdx.x] + c[0][threadIdx.x];
+}
+END
+wrong "without --shared" "writes 4 bytes at byte 0 of shared memory" --buffer y=32 <<'END'
+__global__ void k(float *y)
+{
+    extern __shared__ float a[];
+    a[threadIdx.x] = 1.f;
+    y[threadIdx.x] = a[threadIdx.x];
+}
+END
+
+# ---- structures by value
+
+structure() {
+    cat <<'END'
+namespace cfg {
+struct Inner { int depth; };
+struct alignas(16) Params {
+    const float *x, *w; // two of a type
+    float *y = nullptr;
+    unsigned short *bits;
+    int n = 7, more;
+    float scale;
+    Inner inner;
+    float table[4];
+    __host__ __device__ int twice(int k) const { return k ? 2 * n : 0; }
+};
+}
+__global__ void k(const cfg::Params p, int extra)
+{
+    const int i = threadIdx.x;
+    if (i < p.n)
+        p.y[i] = p.x[i] * p.scale + extra + p.more + p.twice(0) + p.inner.depth;
+}
+END
+}
+printf '\000\000\000\000\000\000\200?\000\000\000@\000\000@@' >ramp
+printf '\000\000@@\000\000\260@\000\000\000A\000\000(A' >want
+structure | right "its values" --buffer p_x=p_n --arg p_n=4 --arg p_scale=2.5 \
+    --arg extra=3 --buffer "p_y=4:out exact" --input p_x=ramp --expect p_y=want
+answers "are those that were given" "verified  yes, all 16 bytes"
+structure | wrong "past a member's buffer" "past the end of p_y[3]" --buffer p_x=4 \
+    --buffer p_y=3 --arg p_n=4 --arg extra=3
+structure | refused "no member" "of a structure its members, as NAME_MEMBER=VALUE" \
+    --block 32 --arg extra=3
+structure | refused "both" "members of it, too" --block 32 --arg extra=3 --arg p=0 \
+    --arg p_n=1
+
+# ---- declarations
+
+right "a kernel declared before" --buffer in=32 --buffer out=32 <<'END'
+__global__ void k(const float *, float *);
+void go(float *a) { k<<<1, 64>>>(a, a); }
+__global__ void k(const float *in, float *out) { out[threadIdx.x] = in[threadIdx.x]; }
+END
+right "arrays as parameters" --buffer x=32 --buffer y=32 <<'END'
+__global__ void k(const float x[32], float y[]) { y[threadIdx.x] = x[threadIdx.x]; }
+END
+printf '\357\273\277__global__ void k(float *y) { y[threadIdx.x] = 1; }\n' >bom
+right "a mark of UTF-8" --buffer y=32 <bom
+right "clusters" --buffer y=2,32 --grid 2 <<'END'
+__global__ void __cluster_dims__(2, 1, 1) k(float *y)
+{
+    y[32 * blockIdx.x + threadIdx.x] = 1;
+}
+END
+refused "more threads than __launch_bounds__" "__launch_bounds__ of k allows 32" \
+    --block 64 --buffer y=64 <<'END'
+__global__ void __launch_bounds__(32) k(float *y) { y[threadIdx.x] = 1; }
+END
+refused "a kernel that a macro makes" "without those that a macro makes: none" \
+    --block 32 --buffer y=32 <<'END'
+#define MAKE(name) __global__ void name(float *y) { y[threadIdx.x] = 1; }
+MAKE(k)
+END
+right "a class of host and device" --buffer y=32 <<'END'
+#include <cuda_runtime.h>
+#include <limits>
+#include <type_traits>
+#include <utility>
+struct matrix {
+    float *at;
+    explicit matrix(int n) { cudaMalloc(&at, n * 4); }
+    __host__ __device__ static int index(int r, int c, int n) { return r * n + c; }
+};
+template <class T> __device__ T least() { return std::numeric_limits<T>::lowest(); }
+__global__ void k(float *y)
+{
+    static_assert(std::is_same<int, int>::value, "");
+    float low = least<float>(), high = -low;
+    std::swap(low, high);
+    y[matrix::index(0, threadIdx.x, 32)] = low > high && least<int>() < 0;
+}
+END
+right "constants" --buffer y=32:f64 <<'END'
+#include <cfloat>
+#include <climits>
+#include <cmath>
+#include <cstdint>
+#include <math_constants.h>
+__global__ void k(double *y)
+{
+    y[threadIdx.x] = trunc(DBL_MAX) + atan2(1.0, M_PI) + CUDART_PI_F + erfinvf(.5f) +
+                     UINT32_MAX + CHAR_BIT + (std::size_t)1 + INT64_MAX + nanf("");
+}
+END
+
+# ---- faults
+
+wrong "memory of its own" "which is not judged (here at k.cu:3)" --buffer y=32 <<'END'
+__global__ void k(float *y)
+{
+    volatile float *t = new float[4];
+    y[threadIdx.x] = t[1];
+}
+END
+wrong "a function of the host" "calls cudaMalloc(), a function of the host (here at k.cu:3)" \
+    --buffer y=32 <<'END'
+__global__ void k(float *y)
+{
+    cudaMalloc(&y, 4);
+}
+END
+wrong "recursion that loads" "recurses without end, or needs more local memory than there is (here at k.cu:3" \
+    --buffer "next=32:in zeros" --buffer y=32 <<'END'
+__device__ int depth(const int *next, int i)
+{
+    return 1 + depth(next, next[i]);
+}
+__global__ void k(const int *next, int *y) { y[threadIdx.x] = depth(next, 0); }
+END
+wrong "a call of nothing" "uses an invalid pointer, or recurses without end (here at k.cu:5)" \
+    --buffer "table=2:in zeros" --buffer y=32 <<'END'
+typedef float (*function)(float);
+__global__ void k(const long long *table, float *y)
+{
+    function f = (function)table[0];
+    y[threadIdx.x] = f(1.f);
+}
+END
+wrong "a maximum of what nobody wrote" "nobody has written yet" --buffer x=32 \
+    --buffer y=32 <<'END'
+__global__ void k(const float *x, float *y)
+{
+    __shared__ float s[32];
+    float most = 0;
+    if (threadIdx.x < 31)
+        s[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    for (int i = 0; i < 32; i++)
+        most = fmaxf(most, s[i]);
+    y[threadIdx.x] = most;
+}
+END
+printf '\000\000\000B' >sum
+wrong "an output that is added to" "first sum[0], expected 32, got" \
+    --buffer "sum=1:out exact" --expect sum=sum <<'END'
+__global__ void k(float *sum) { atomicAdd(sum, 1.f); }
+END
+finish
