@@ -448,6 +448,10 @@ namespace std {
 
 using ::size_t;
 
+// For a friend of a class that writes it: never called here.
+class ostream;
+template <class T> ostream &operator<<(ostream &out, const T &x);
+
 template <class T> struct numeric_limits {
     static constexpr bool is_signed = (T)-1 < (T)1;
     static constexpr T max()

@@ -145,8 +145,9 @@ static void check_party(groat__judge *j, groat__joint joint, const party *p,
     if (memcmp(meeting->detail, detail, sizeof(meeting->detail)) != 0)
         groat__judge_report(
             j,
-            "brings other operands to %s than thread %zu of its %s: they must "
-            "be equal in all lanes",
+            "brings other operands to %s than thread %zu of its %s, or comes "
+            "to another one: all lanes must come to the same one, with equal "
+            "operands",
             joints[joint].name, other, group_name(joint));
 }
 

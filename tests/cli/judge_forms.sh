@@ -127,6 +127,21 @@ refused "more threads than __launch_bounds__" "__launch_bounds__ of k allows 32"
     --block 64 --buffer y=64 <<'END'
 __global__ void __launch_bounds__(32) k(float *y) { y[threadIdx.x] = 1; }
 END
+refused "more blocks than CUDA has" "Y and Z to 65535" --block 32 --grid 1,65536 \
+    --buffer y=32 <<'END'
+__global__ void k(float *y) { y[threadIdx.x] = 1; }
+END
+refused "a block too deep" "1024 together at most, and Z 64" --block 1,1,128 \
+    --buffer y=32 <<'END'
+__global__ void k(float *y) { y[threadIdx.x] = 1; }
+END
+refused "pointers to pointers" "x points to pointers" --block 32 --buffer x=2 \
+    --buffer y=32 <<'END'
+__global__ void k(const float *const *x, float *y) { y[threadIdx.x] = x[0][0]; }
+END
+printf '__global__ void k() {}\n' >'a "k".cu'
+expect "a quote in a name" 2 judge 'a "k".cu' --entry k --block 32
+says "is refused" "rename the file"
 refused "a kernel that a macro makes" "without those that a macro makes: none" \
     --block 32 --buffer y=32 <<'END'
 #define MAKE(name) __global__ void name(float *y) { y[threadIdx.x] = 1; }
@@ -134,6 +149,7 @@ MAKE(k)
 END
 right "a class of host and device" --buffer y=32 <<'END'
 #include <cuda_runtime.h>
+#include <iostream>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -141,6 +157,7 @@ struct matrix {
     float *at;
     explicit matrix(int n) { cudaMalloc(&at, n * 4); }
     __host__ __device__ static int index(int r, int c, int n) { return r * n + c; }
+    friend std::ostream &operator<<(std::ostream &o, const matrix &m) { return o << m.at; }
 };
 template <class T> __device__ T least() { return std::numeric_limits<T>::lowest(); }
 __global__ void k(float *y)

@@ -23,6 +23,7 @@ enum {
     ENTRY_BYTES_MAX = 48,
     FOR_ALL = 0644,
     BLOCK_MAX = 1024,
+    BLOCK_Z_MAX = 64,
     SHARED_MAX = 228 << 10
 };
 
@@ -60,7 +61,8 @@ static int read_block(work *w)
         unsigned long value =
             *at >= '0' && *at <= '9' ? strtoul(at, &end, 10) : 0;
 
-        if (value == 0 || value > BLOCK_MAX || (*end != '\0' && *end != ','))
+        if (value == 0 || value > (i == 2 ? BLOCK_Z_MAX : BLOCK_MAX) ||
+            (*end != '\0' && *end != ','))
             break;
         w->block[i] = (unsigned)value;
         threads *= value;
@@ -70,9 +72,9 @@ static int read_block(work *w)
         return GROAT__EXIT_DONE;
     return groat__cli_refuse(w->cli, GROAT_INVALID,
                              "--block is %s%.64s%s; expected X, X,Y or X,Y,Z "
-                             "threads, %d together at most",
+                             "threads, %d together at most, and Z %d",
                              words ? "'" : "", words ? words : "not given",
-                             words ? "'" : "", BLOCK_MAX);
+                             words ? "'" : "", BLOCK_MAX, BLOCK_Z_MAX);
 }
 
 static int check_entry(work *w)
@@ -210,6 +212,11 @@ static int take_given(work *w, const char *option, bool pointer,
         if (w->given[at].value)
             return groat__cli_refuse(w->cli, GROAT_INVALID,
                                      "--%s %.*s is there twice", option,
+                                     (int)len, text);
+        if (w->source.params[at].deep)
+            return groat__cli_refuse(w->cli, GROAT_INVALID,
+                                     "%.*s points to pointers: groat judge has "
+                                     "no buffers of pointers",
                                      (int)len, text);
         w->given[at].value = text + len + 1;
         /* Its type may be a typedef of one. */
@@ -566,6 +573,17 @@ static groat_status write_family(work *w)
 /* ---- the command ----------------------------------------------------------
  */
 
+/* Errors: INVALID if the name cannot stand in a #line. */
+static groat_status check_name(work *w)
+{
+    return strpbrk(w->shown, "\"\\\r\n") == NULL
+               ? GROAT_OK
+               : groat__cli_error(&w->error, GROAT_INVALID,
+                                  "the name of %s has a quote, a backslash or "
+                                  "a line break; rename the file",
+                                  w->file);
+}
+
 static groat_status read_source(work *w)
 {
     groat__str judged = {0};
@@ -623,7 +641,7 @@ int groat__cmd_judge(groat__cli *cli)
         code = read_block(&w);
     if (!code)
         code = check_target(&w);
-    if (!code && read_source(&w))
+    if (!code && (check_name(&w) || read_source(&w)))
         code = groat__cli_fail(cli, &w.error);
     if (!code)
         code = check_bounds(&w);

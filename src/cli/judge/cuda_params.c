@@ -41,7 +41,12 @@ static const char *dtype_of(const char *type)
                  {"ushort4", "u16"},       {"int2", "i32"},
                  {"uint2", "u32"},         {"float3", "f32"},
                  {"int3", "i32"},          {"longlong2", "i64"},
-                 {"double4", "f64"},       {"__half", "f16"},
+                 {"double4", "f64"},       {"char3", "i8"},
+                 {"uchar3", "u8"},         {"short3", "i16"},
+                 {"ushort3", "u16"},       {"uint3", "u32"},
+                 {"double3", "f64"},       {"float1", "f32"},
+                 {"longlong4", "i64"},     {"ulonglong2", "u64"},
+                 {"ulonglong4", "u64"},    {"__half", "f16"},
                  {"half", "f16"},          {"__half2", "f16"},
                  {"half2", "f16"},         {"__nv_bfloat16", "bf16"},
                  {"nv_bfloat16", "bf16"},  {"__nv_bfloat162", "bf16"},
@@ -70,6 +75,7 @@ void groat__cuda_see(groat__cuda_param *param, groat__cuda_seen *s,
         return;
     if (is(t, "const") && !param->pointer)
         param->constant = true;
+    param->deep = param->deep || (*t->at == '*' && param->pointer);
     if (*t->at == '*' || *t->at == '[')
         param->pointer = true;
     s->over = *t->at == '[';
@@ -173,7 +179,7 @@ static bool read_member(groat__cuda_cursor *c, groat__cuda_token t,
         /* The next name has the same type, without this one's stars. */
         s.name = (groat__cuda_token){"", 0, 0};
         s.over = false;
-        param.pointer = false;
+        param.pointer = param.deep = false;
     }
     found = found || (plain && take_member(&param, &s, member, out));
     groat__str_free(&s.base);

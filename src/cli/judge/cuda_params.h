@@ -14,6 +14,7 @@ typedef struct groat__cuda_param {
     groat__str type; /* as written, "const float *" */
     groat__str name; /* of member n of parameter p: "p_n" */
     bool pointer;
+    bool deep;         /* points to pointers */
     bool constant;     /* points to const */
     const char *dtype; /* of the value or pointee, as in element.h, or NULL  */
     size_t owner;      /* of a member: the parameter's number from 1; else 0 */

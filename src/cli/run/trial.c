@@ -162,6 +162,7 @@ static groat_status set_grid(const char *text, groat__trial *trial,
                              groat_error *error)
 {
     const char *at = text;
+    bool cuda = strstr(groat_spec_target(trial->spec), ":sm_") != NULL;
     size_t count = 0;
 
     if (!trial->folder)
@@ -178,7 +179,8 @@ static groat_status set_grid(const char *text, groat__trial *trial,
             break;
         errno = 0;
         value = strtoul(at, &end, 10);
-        if (errno || value < 1 || value > INT32_MAX ||
+        if (errno || value < 1 ||
+            value > (cuda && count > 0 ? UINT16_MAX : INT32_MAX) ||
             (*end != ',' && *end != '\0'))
             break;
         trial->plan.grid[count] = (unsigned)value;
@@ -189,8 +191,8 @@ static groat_status set_grid(const char *text, groat__trial *trial,
     return groat__cli_error(
         error, GROAT_INVALID,
         "--grid is '%.64s', expected X[,Y[,Z]] blocks, each "
-        "from 1 to 2^31 - 1",
-        text);
+        "from 1 to 2^31 - 1%s",
+        text, cuda ? ", Y and Z to 65535" : "");
 }
 
 /* Finds the library's driver, or makes one from the family's run.def. */
