@@ -207,10 +207,12 @@ typedef struct groat_context groat_context;
 
 /* groat_options.flags */
 enum {
-    GROAT_OPEN_NO_DISK = 1,    /* keep kernels in memory only                 */
-    GROAT_OPEN_SANITIZE = 2,   /* cpu targets: compile with ASan and UBSan    */
-    GROAT_OPEN_POINTERS = 8,   /* cpu targets: judge what kernels access      *
-                                * through pointers, too; slower               */
+    GROAT_OPEN_NO_DISK = 1,  /* keep kernels in memory only                 */
+    GROAT_OPEN_SANITIZE = 2, /* cpu targets: compile with ASan and UBSan    */
+    GROAT_OPEN_POINTERS = 8, /* cpu targets: judge what kernels access      *
+                              * through pointers, too; slower               */
+    GROAT_OPEN_ZERO_LOCALS = 16, /* cpu targets: a local variable that nobody *
+                                  * set holds zeros, else a strange value     */
     GROAT_OPEN_SHARE_GROUP = 4 /* a group shares the store, and its members   *
                                 * run each other's code: cache_dir exists and *
                                 * has mode 2770 (also                         *

@@ -338,6 +338,8 @@ groat_SOURCES += \
 	%D%/cli/run/compare.h \
 	%D%/cli/run/files.c \
 	%D%/cli/run/files.h \
+	%D%/cli/run/locals.c \
+	%D%/cli/run/locals.h \
 	%D%/cli/run/places.c \
 	%D%/cli/run/places.h \
 	%D%/cli/run/report.c \

@@ -44,6 +44,7 @@ typedef struct groat__env {
     int device;               /* ordinal wanted                              */
     bool sanitize;            /* cpu: compile with ASan + UBSan              */
     bool pointers;            /* cpu: kernels report their pointer accesses  */
+    bool zero_locals;         /* cpu: unset local variables hold zeros       */
     uint64_t seed;            /* cpu: seed of the order of threads           */
     unsigned judge_seconds;   /* cpu: time limit of a launch; 0: none        */
     unsigned judge_jobs;      /* cpu: host threads of a launch; 0: 1         */

@@ -39,16 +39,35 @@ typedef struct cxx {
     bool gcc;         /* else clang */
     bool sanitize;
     bool pointers;
+    bool zero_locals;
 } cxx;
 
-/* A local that nobody set has the same strange value each time, so that what it
- * spoils is noticed.  gcc 12 and clang can do that: "c++ (Debian ...) 12.2.0".
- */
-static bool fills_locals(const cxx *c)
+/* The first number of a version, "c++ (Debian ...) 12.2.0" or "Debian clang
+ * version 14.0.6"; 0 if there is none. */
+static long major_of(const cxx *c)
 {
-    const char *number = strstr(c->version, ") ");
+    const char *lead = c->gcc ? ") " : "version ";
+    const char *number = strstr(c->version, lead);
 
-    return !c->gcc || (number != NULL && strtol(number + 2, NULL, 10) >= 12);
+    return number == NULL ? 0 : strtol(number + strlen(lead), NULL, 10);
+}
+
+/* Puts what a local variable holds that nobody set: the same value each time,
+ * so that what it spoils is noticed.  gcc 12 and clang can do that.  Returns
+ * how many options that are. */
+static size_t add_locals(const cxx *c, const char **options)
+{
+    long major = major_of(c);
+
+    if (c->gcc && major < 12)
+        return 0;
+    options[0] = c->zero_locals ? "-ftrivial-auto-var-init=zero"
+                                : "-ftrivial-auto-var-init=pattern";
+    if (c->gcc || !c->zero_locals || major >= 16)
+        return 1;
+    options[1] = "-enable-trivial-auto-var-init-zero-knowing-it-will-be-"
+                 "removed-from-clang";
+    return 2;
 }
 
 /* Puts what one of the compilers alone is told; returns how many that are. */
@@ -109,8 +128,7 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
     for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
         options[count++] = common[i];
     count += add_own(c, options + count);
-    if (fills_locals(c))
-        options[count++] = "-ftrivial-auto-var-init=pattern";
+    count += add_locals(c, options + count);
     for (size_t i = 0; c->pointers && i < 4; i++)
         options[count++] = pointers[i];
     for (size_t i = 0; !c->sanitize && i < sizeof(plain) / sizeof(plain[0]);
@@ -311,6 +329,7 @@ static groat_status cxx_search(const groat__env *env, void **state,
     c->environment = env->all;
     c->seconds = read_seconds(env);
     c->sanitize = env->sanitize;
+    c->zero_locals = env->zero_locals;
     c->pointers = env->pointers;
     if (env->cxx != NULL)
         status = groat__child_find(env->path, env->cxx, &c->path, error);

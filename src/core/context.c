@@ -378,7 +378,8 @@ static groat_status check_options(const groat_options *options,
                                   groat_error *error)
 {
     const unsigned known = GROAT_OPEN_NO_DISK | GROAT_OPEN_SANITIZE |
-                           GROAT_OPEN_SHARE_GROUP | GROAT_OPEN_POINTERS;
+                           GROAT_OPEN_SHARE_GROUP | GROAT_OPEN_POINTERS |
+                           GROAT_OPEN_ZERO_LOCALS;
 
     groat_status status = groat__check_size(error, "options", "groat_options",
                                             options, sizeof(*options));
@@ -460,6 +461,7 @@ static void take_options(groat_context *context, const groat_options *options)
     context->env.trace = options->trace;
     context->env.trace_user = options->trace_user;
     context->env.pointers = (options->flags & GROAT_OPEN_POINTERS) != 0;
+    context->env.zero_locals = (options->flags & GROAT_OPEN_ZERO_LOCALS) != 0;
     context->env.sanitize = (options->flags & GROAT_OPEN_SANITIZE) != 0;
 }
 

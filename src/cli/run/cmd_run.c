@@ -9,6 +9,7 @@
  * exit code is the first failure's.
  */
 #include "cli/run/banks.h"
+#include "cli/run/locals.h"
 #include "cli/run/trial.h"
 
 #include <inttypes.h>
@@ -161,8 +162,11 @@ static int run_one(groat__cli *cli, groat__trial *trial, size_t index)
     if (!status) {
         groat__progress_show(&cli->progress, index, cli->word_count,
                              "running %s", trial->info.name);
+        trial->summed = groat__locals_suspect(trial);
         status = groat__trial_launch(cli, trial, &error);
     }
+    if (!status && trial->verdict != GROAT__WRONG)
+        status = groat__locals_check(cli, trial, &error);
     groat__progress_clear(&cli->progress);
     if (status)
         groat__cli_say_error(cli, &error);

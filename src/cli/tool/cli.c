@@ -240,18 +240,15 @@ static bool take_folders(groat__cli *cli, groat__str *path)
     return !path->failed;
 }
 
-int groat__cli_open(groat__cli *cli, unsigned flags)
+/* Opens a context with what the command line says.  `families` replaces
+ * --family-path unless it is NULL. */
+static groat_status open_context(groat__cli *cli, unsigned flags,
+                                 const char *families, groat_context **out,
+                                 groat_error *error)
 {
     groat_options options = GROAT_OPTIONS_INIT;
-    groat_error error = GROAT_ERROR_INIT;
     const groat__values *values = &cli->values;
-    groat__str families = {0};
-    groat_status status;
 
-    if (!take_folders(cli, &families)) {
-        groat__str_free(&families);
-        return groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory");
-    }
     options.flags = flags;
     if (values->pointers)
         options.flags |= GROAT_OPEN_POINTERS;
@@ -263,7 +260,7 @@ int groat__cli_open(groat__cli *cli, unsigned flags)
         options.flags |= GROAT_OPEN_SHARE_GROUP;
     options.device = (int)values->device;
     options.cache_dir = values->cache_dir;
-    options.family_path = families.len ? families.data : values->family_path;
+    options.family_path = families ? families : values->family_path;
     if (values->bundles.count || values->alone)
         options.bundles = values->bundles.item;
     options.bundle_count = values->bundles.count;
@@ -281,9 +278,36 @@ int groat__cli_open(groat__cli *cli, unsigned flags)
     options.log_user = cli;
     options.trace = cli->trace ? on_trace : NULL;
     options.trace_user = cli;
-    status = groat_open(&options, &cli->context, &error);
+    return groat_open(&options, out, error);
+}
+
+int groat__cli_open(groat__cli *cli, unsigned flags)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    groat__str families = {0};
+    groat_status status;
+
+    if (!take_folders(cli, &families)) {
+        groat__str_free(&families);
+        return groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory");
+    }
+    status = open_context(cli, flags, families.len ? families.data : NULL,
+                          &cli->context, &error);
     groat__str_free(&families);
     return status ? groat__cli_fail(cli, &error) : GROAT__EXIT_DONE;
+}
+
+groat_status groat__cli_open_beside(groat__cli *cli, const char *families,
+                                    groat_context **out, groat_error *error)
+{
+    groat_trace_fn *trace = cli->trace;
+    groat_status status;
+
+    cli->trace = NULL;
+    status = open_context(cli, GROAT_OPEN_NO_DISK | GROAT_OPEN_ZERO_LOCALS,
+                          families, out, error);
+    cli->trace = trace;
+    return status;
 }
 
 groat_status groat__cli_open_store(groat__cli *cli, const char *folder,
