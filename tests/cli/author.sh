@@ -521,6 +521,15 @@ for i in 1 2 3 4 5 6 7 8; do
 done >>boxes/run.def
 expect "too many maps" 2 run ./boxes $on
 says "are refused" "line 19: more than 8 maps"
+for i in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
+    printf '#from --buffer b%d\nbuffer b%d [4] f32 in zeros "-"\n' "$i" "$i"
+done >boxes/run.def
+expect "too many buffers" 2 run ./boxes $on
+says "are refused, by the file as no origin is kept of the last" \
+    "boxes/run.def line 34: more than 16 buffers"
+sed -i 's/buffer b15 \[4\]/buffer b15 [none]/; 33,34d' boxes/run.def
+expect "the last buffer is wrong" 2 run ./boxes $on
+says "is told by its origin" "groat: --buffer b15: "
 
 # ---- reference.c -----------------------------------------------------------------
 

@@ -190,6 +190,12 @@ START_TEST(no_disk)
         ck_assert_uint_eq(rig_stat(context).compiles, 1);
         ck_fails(groat_cache_clear(context, &n, &fix.error), GROAT_IO,
                  &fix.error, "there is no store");
+        ck_fails(groat_cache_gc(context, 1, &n, &fix.error), GROAT_IO,
+                 &fix.error, "there is no store");
+        ck_fails(groat_cache_verify(context, &n, &n, &fix.error), GROAT_IO,
+                 &fix.error, "there is no store");
+        ck_fails(groat_cache_backup(context, fix.cache, &fix.error), GROAT_IO,
+                 &fix.error, "there is no store");
         groat_close(context);
     }
     ck_assert_int_eq(access(fix.cache, F_OK), -1);

@@ -63,6 +63,17 @@ static const char plain_family[] =
     "launch args = 8\n"
     "entry plain\n";
 
+/* Its depth fits no tensor map, and for scale=0 is the largest that is read. */
+static const char huge_family[] =
+    "family huge \"has a depth out of range\"\n"
+    "param scale int -1..1 1 - \"of the depth\"\n"
+    "derive head_dim = 2147483647 + scale * 4294967296 ; elements \"depth\"\n"
+    "derive elem_bytes = 2 ; bytes \"of an element\"\n"
+    "derive swizzle = 128 ; bytes \"span\"\n"
+    "launch block_x = 32\n"
+    "launch args = 8\n"
+    "entry huge\n";
+
 static const char kernel[] = "#include \"params.h\"\n"
                              "#include \"../common/vendor.h\"\n"
                              "#include \"args.h\"\n"
@@ -82,6 +93,10 @@ static void setup(void)
     rig_write_source(&fix, "plain", "args.h",
                      "struct copier_args { long long x; };\n");
     rig_write_source(&fix, "plain", "plain.h", kernel);
+    rig_write_source(&fix, "huge", "params.def", huge_family);
+    rig_write_source(&fix, "huge", "args.h",
+                     "struct copier_args { long long x; };\n");
+    rig_write_source(&fix, "huge", "huge.h", kernel);
     context = rig_open(&fix);
 }
 
@@ -180,6 +195,9 @@ static const struct {
     {"copier:box_rows=32", "rows is 32; allowed: 64"},
     {"copier:k_slot_rows=96", "slot_rows is 96; allowed: multiples of 8 from"},
     {"copier:k_tile_cols=96", "whole chunks of 64"},
+    {"huge", "head_dim of huge is 6442450943; allowed for tensor maps: 0 to"},
+    {"huge:scale=-1", "head_dim of huge is -2147483649; allowed for tensor"},
+    {"huge:scale=0", "dim is 128; allowed: 2147483647, the head_dim of huge"},
     {"tile_loader_lds", "no parameter or constant 'head_dim'"},
 };
 
