@@ -7,7 +7,7 @@
  */
 #pragma once
 
-enum { GROAT_CPU_HOOKS_VERSION = 10 };
+enum { GROAT_CPU_HOOKS_VERSION = 11 };
 
 /* Element types of mfma. */
 enum { GROAT_CPU_BF16, GROAT_CPU_F16, GROAT_CPU_FP8, GROAT_CPU_BF8 };
@@ -152,6 +152,9 @@ struct groat_cpu_ops {
     /* Loads from the shared memory of a block of the cluster. */
     void (*cluster_load)(struct groat_cpu_env *env, unsigned address,
                          unsigned rank, void *to, unsigned bytes);
+    /* NVIDIA: returns the lanes of the warp that are at this call, once no
+     * thread can come to it before they go on. */
+    unsigned (*active_lanes)(struct groat_cpu_env *env);
 };
 
 struct groat_cpu_env {

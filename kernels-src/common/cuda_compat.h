@@ -265,7 +265,7 @@ template <class T> struct same {
 #define __nanosleep(ns)
 #define clock()       (0)
 #define clock64()     (0ll)
-#define __activemask() 0xffffffffu
+#define __activemask() groat::cpu_env->ops->active_lanes(groat::cpu_env)
 
 GROAT_LANES int __syncthreads_count(int predicate)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The groups of cooperative_groups.h that are a block, or 1 to 32 lanes of one
-// warp: groat judge puts this file in front of a kernel whose file includes it.
+// The groups of cooperative_groups.h that are a block, or lanes of one warp: groat
+// judge puts this file in front of a kernel whose file includes it.
 #pragma once
 
 #include "cuda_compat.h"
@@ -142,6 +142,76 @@ GROAT_LANES thread_block_tile<lanes, parent> tiled_partition(const parent &)
     return {};
 }
 
+// The lanes that came to coalesced_threads() together.
+struct coalesced_group {
+    unsigned mask;
+
+    // The lane of the warp that has this rank in the group.
+    GROAT_MEMBER int lane_of(unsigned rank) const
+    {
+        unsigned rest = mask;
+
+        for (unsigned i = 0; i < rank; i++)
+            rest &= rest - 1;
+        return rest != 0 ? __builtin_ctz(rest) : (int)groat::lane();
+    }
+    GROAT_MEMBER void sync() const
+    {
+        __syncwarp(mask);
+    }
+    GROAT_MEMBER unsigned thread_rank() const
+    {
+        return (unsigned)__popc(mask & ((1u << groat::lane()) - 1));
+    }
+    GROAT_MEMBER unsigned size() const
+    {
+        return (unsigned)__popc(mask);
+    }
+    GROAT_MEMBER unsigned num_threads() const
+    {
+        return size();
+    }
+    template <class T> GROAT_MEMBER T shfl(T value, unsigned from) const
+    {
+        return __shfl_sync(mask, value, lane_of(from));
+    }
+    template <class T> GROAT_MEMBER T shfl_down(T value, unsigned by) const
+    {
+        const unsigned rank = thread_rank();
+
+        return shfl(value, rank + by < size() ? rank + by : rank);
+    }
+    template <class T> GROAT_MEMBER T shfl_up(T value, unsigned by) const
+    {
+        const unsigned rank = thread_rank();
+
+        return shfl(value, rank >= by ? rank - by : rank);
+    }
+    GROAT_MEMBER int any(int predicate) const
+    {
+        return __any_sync(mask, predicate);
+    }
+    GROAT_MEMBER int all(int predicate) const
+    {
+        return __all_sync(mask, predicate);
+    }
+    // A bit for each rank.
+    GROAT_MEMBER unsigned ballot(int predicate) const
+    {
+        const unsigned lanes = __ballot_sync(mask, predicate);
+        unsigned ranks = 0;
+
+        for (unsigned i = 0; i < size(); i++)
+            ranks |= (lanes >> lane_of(i) & 1u) << i;
+        return ranks;
+    }
+};
+
+GROAT_LANES coalesced_group coalesced_threads()
+{
+    return {__activemask()};
+}
+
 template <class group> GROAT_LANES void sync(const group &g)
 {
     g.sync();
@@ -170,6 +240,16 @@ GROAT_LANES T reduce(const thread_block_tile<lanes, parent> &tile, T value,
     for (unsigned with = lanes / 2; with > 0; with /= 2)
         value = combine(value, tile.shfl_xor(value, with));
     return value;
+}
+
+template <class T, class F>
+GROAT_LANES T reduce(const coalesced_group &group, T value, F combine)
+{
+    T all = group.shfl(value, 0);
+
+    for (unsigned i = 1; i < group.size(); i++)
+        all = combine(all, group.shfl(value, i));
+    return all;
 }
 
 // Of lanes 0 to one's own, and of those before it.

@@ -81,6 +81,7 @@ static const struct groat_cpu_ops hooks = {
     groat__judge_take_lanes,
     groat__judge_block_vote,
     groat__judge_cluster_load,
+    groat__judge_active_lanes,
 };
 
 /* ---- a cluster --------------------------------------------------------- */

@@ -126,6 +126,41 @@ void groat__judge_take_lanes(struct groat_cpu_env *env, unsigned long long mask)
     f->mask = mask & here;
 }
 
+unsigned groat__judge_active_lanes(struct groat_cpu_env *env)
+{
+    groat__judge *j = groat__judge_enter(env);
+
+    groat__judge_stop(j, GROAT__GATHERING);
+    return (unsigned)groat__judge_fiber(j)->answer;
+}
+
+bool groat__judge_gather(groat__judge *j)
+{
+    bool any = false;
+
+    for (size_t wave = 0; wave < j->wave_count; wave++) {
+        size_t first;
+        size_t end = groat__judge_lanes(j, wave, 1, &first);
+        uint64_t lanes = 0;
+        int32_t site = 0;
+
+        for (size_t t = first; t < end; t++) {
+            if (j->fibers[t].state != GROAT__GATHERING)
+                continue;
+            site = lanes == 0 ? j->fibers[t].site : site;
+            if (j->fibers[t].site == site)
+                lanes |= (uint64_t)1 << (t - first);
+        }
+        for (size_t t = first; t < end; t++)
+            if ((lanes >> (t - first) & 1) != 0) {
+                j->fibers[t].answer = lanes;
+                j->fibers[t].state = GROAT__READY;
+            }
+        any = any || lanes != 0;
+    }
+    return any;
+}
+
 static const char *group_name(groat__joint joint)
 {
     return joints[joint].waves == 1 ? "wave" : "warpgroup";

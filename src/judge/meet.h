@@ -21,6 +21,10 @@ const groat__meeting *groat__judge_meeting_of(const groat__judge *j,
                                               size_t fiber);
 void groat__judge_take_lanes(struct groat_cpu_env *env,
                              unsigned long long mask);
+unsigned groat__judge_active_lanes(struct groat_cpu_env *env);
+/* Lets lanes that are GATHERING at one place of a warp go on, of each warp; to
+ * be called when no thread can.  False if there are none. */
+bool groat__judge_gather(groat__judge *j);
 void groat__judge_block_barrier(struct groat_cpu_env *env);
 unsigned groat__judge_block_vote(struct groat_cpu_env *env, unsigned predicate);
 void groat__judge_shared_fence(struct groat_cpu_env *env);

@@ -68,6 +68,7 @@ typedef enum groat__fiber_state {
     GROAT__WAITING,
     GROAT__AT_BARRIER,
     GROAT__AT_CLUSTER,
+    GROAT__GATHERING, /* at a call of active_lanes() */
     GROAT__DONE
 } groat__fiber_state;
 

@@ -10,6 +10,7 @@
 
 #include "judge/deadlock.h"
 #include "judge/fiber.h"
+#include "judge/meet.h"
 #include "judge/order.h"
 #include "judge/tma.h"
 #include "judge/trace.h"
@@ -210,7 +211,8 @@ void groat__judge_run_cluster(groat__judge *j, uint32_t *order)
 {
     do
         run_waves(j, order);
-    while (!j->failed && (open_barriers(j) || groat__judge_engine_step(j)));
+    while (!j->failed && (open_barriers(j) || groat__judge_gather(j) ||
+                          groat__judge_engine_step(j)));
     for (size_t t = 0; t < j->fiber_count && !j->failed; t++)
         if (j->fibers[t].state != GROAT__DONE &&
             !groat__judge_unwritten_blame(j, t))

@@ -181,6 +181,26 @@ __global__ void k(double *y)
 }
 END
 
+right "the lanes that are active" --buffer "x=32:in ramp" --buffer y=32 <<'END'
+__global__ void k(const int *x, int *y)
+{
+    unsigned mask;
+    int sum = 0;
+    if (threadIdx.x & 1)
+        mask = __activemask();
+    else
+        mask = __activemask();
+    assert(mask == (threadIdx.x & 1 ? 0xaaaaaaaau : 0x55555555u));
+    for (int i = 0; i < x[threadIdx.x]; i++)
+        sum += __popc(__activemask());
+    assert(sum == x[threadIdx.x] * (63 - x[threadIdx.x]) / 2);
+    __syncthreads();
+    mask = __activemask();
+    assert(mask == 0xffffffffu);
+    y[threadIdx.x] = __shfl_down_sync(mask, sum, 1);
+}
+END
+
 # ---- faults
 
 wrong "memory of its own" "which is not judged (here at k.cu:3)" --buffer y=32 <<'END'

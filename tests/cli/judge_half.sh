@@ -54,8 +54,11 @@ for r in range(3):
 write("norms", "H", norms)
 mine = [random.randrange(100) for _ in range(64)]
 write("mine", "i", mine)
+write("mine.32", "i", mine[:32])
 tiles = [mine[t:t + 8] for t in range(0, 64, 8)]
 flat = lambda of: [of(tile, lane) for tile in tiles for lane in range(8)]
+odd = [v for v in mine[:32] if v & 1]
+write("odd", "i", [len(odd)] + odd + [0] * (32 - len(odd)))
 write("tiles", "i",
       flat(lambda t, i: max(t)) + flat(lambda t, i: sum(t[:i + 1])) +
       flat(lambda t, i: t[3]) + flat(lambda t, i: t[i + 2] if i < 6 else t[i]) +
@@ -88,6 +91,10 @@ expect "atomic sums" 0 judge "$half" --entry sums --block 32 --buffer x=32 \
     --buffer "sum=1:inout zeros none" --buffer "both=2:inout zeros none"
 expect "tiles of eight" 0 judge "$half" --entry tiles --block 64 --buffer x=64 \
     --buffer y=8,64 --input x=mine --expect y=tiles
+answers "are those of the reference" "verified  yes"
+
+expect "lanes that come together" 0 judge "$half" --entry odd_numbers --block 32 \
+    --buffer x=32 --buffer "y=33:inout zeros exact" --input x=mine.32 --expect y=odd
 answers "are those of the reference" "verified  yes"
 
 expect "a missing barrier" 1 judge "$half" --entry wrong_gemm --block 16,16 \

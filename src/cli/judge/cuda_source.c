@@ -496,9 +496,6 @@ static groat_status check_word(const reader *r, const token *t)
         const char *word, *why;
     } refused[] = {{"this_grid", "a barrier of the whole grid is not judged"},
                    {"this_cluster", "clusters are not judged here"},
-                   {"coalesced_threads",
-                    "the judge does not know which lanes are active; "
-                    "use tiled_partition<32>()"},
                    {"wmma", "tensor cores are not judged here"},
                    {"__shfl", "shuffles without _sync are no longer CUDA"},
                    {"__managed__", "managed variables are not judged"},

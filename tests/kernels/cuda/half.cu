@@ -131,6 +131,22 @@ __global__ void tiles(const int *x, int *y)
     at[448] = cg::exclusive_scan(tile, mine, cg::plus<int>());
 }
 
+// The odd numbers of x, in any order, behind their count.
+__global__ void odd_numbers(const int *x, int *y)
+{
+    const int mine = x[threadIdx.x];
+    if (mine & 1) {
+        auto group = cg::coalesced_threads();
+        int at = 0;
+        if (group.thread_rank() == 0)
+            at = atomicAdd(y, (int)group.size());
+        at = group.shfl(at, 0) + group.thread_rank();
+        y[1 + at] = mine;
+        if (cg::reduce(group, mine, cg::less<int>()) % 2 == 0 || !group.all(mine & 1))
+            y[0] = -1;
+    }
+}
+
 __global__ void wrong_tile(const int *x, int *y)
 {
     auto warp = cg::tiled_partition<32>(cg::this_thread_block());
