@@ -398,7 +398,7 @@ const groat__command groat__commands[] = {
      "The file is plain CUDA C++, or a whole program: threadIdx, __shared__,\n"
      "__syncthreads(), warp shuffles, atomics, __pipeline_memcpy_async(), "
      "half,\n"
-     "bfloat16, cooperative groups, and CUDA's headers for these.  Each "
+     "bfloat16, wmma, cooperative groups, and CUDA's headers for these.  Each "
      "pointer\n"
      "of the kernel needs a --buffer, each value an --arg; member n of a\n"
      "structure p that it takes by value is called p_n.  A buffer\n"

@@ -57,6 +57,25 @@ write("mine", "i", mine)
 write("mine.32", "i", mine[:32])
 tiles = [mine[t:t + 8] for t in range(0, 64, 8)]
 flat = lambda of: [of(tile, lane) for tile in tiles for lane in range(8)]
+
+def product(name, a, b, columns, depth, turned, form):
+    """2 a b of 64 rows, all of small whole numbers."""
+    write(name, form,
+          [2 * sum(a[depth * r + k] *
+                   (b[depth * c + k] if turned else b[columns * k + c])
+                   for k in range(depth)) for r in range(64) for c in range(columns)])
+
+a = [random.randrange(-4, 5) for _ in range(64 * 48)]
+b = [random.randrange(-4, 5) for _ in range(48 * 32)]
+write("a", "e", a)
+write("b", "e", b)
+write("a.brain", "H", [brain(v) for v in a])
+write("b.brain", "H", [brain(v) for v in b])
+product("floats", a, b, 32, 48, False, "f")
+product("turned", a, b, 32, 48, True, "f")
+product("halves", a, b, 16, 32, False, "e")
+write("a.32", "e", a[:64 * 32])
+write("b.32", "e", b[:32 * 16])
 odd = [v for v in mine[:32] if v & 1]
 write("odd", "i", [len(odd)] + odd + [0] * (32 - len(odd)))
 write("tiles", "i",
@@ -96,6 +115,30 @@ answers "are those of the reference" "verified  yes"
 expect "lanes that come together" 0 judge "$half" --entry odd_numbers --block 32 \
     --buffer x=32 --buffer "y=33:inout zeros exact" --input x=mine.32 --expect y=odd
 answers "are those of the reference" "verified  yes"
+
+for way in "half, float, 16, 16, false|4|a|b|floats" "half, float, 16, 16, true|4|a|b|turned" \
+    "__nv_bfloat16, float, 32, 8, true|2|a.brain|b.brain|turned"; do
+    rest=${way#*|}
+    tall=${rest%%|*} rest=${rest#*|}
+    left=${rest%%|*} rest=${rest#*|}
+    case $way in half*) type=f16 wide=2 ;; *) type=bf16 wide=4 ;; esac
+    expect "a product of ${way%%|*}" 0 judge "$half" --entry "product<${way%%|*}>" \
+        --block 32 --grid $wide,$tall --buffer a=64,48:$type --buffer b=48,32:$type \
+        --buffer c=64,32:f32 --arg columns=32 --arg depth=48 --input a="$left" \
+        --input b="${rest%%|*}" --expect c="${rest#*|}"
+    answers "is that of the reference" "verified  yes, all 8192 bytes"
+done
+expect "a product of halves" 0 judge "$half" --entry "product<half, half, 16, 16, false>" \
+    --block 32 --grid 1,4 --buffer a=64,32:f16 --buffer b=32,16:f16 --buffer c=64,16:f16 \
+    --arg columns=16 --arg depth=32 --input a=a.32 --input b=b.32 --expect c=halves
+answers "is that of the reference" "verified  yes, all 2048 bytes"
+expect "a tile that other lanes write" 1 judge "$half" --entry wrong_product --block 32 \
+    --buffer a=256 --buffer c=256
+answers "is found at its line" "half.cu:$(line 'load_matrix_sync(left, tile')"
+expect "rows that are too near" 1 judge "$half" --entry wrong_rows --block 32 \
+    --buffer a=320 --buffer c=256
+answers "is told at its line" \
+    "rows whose distance is no multiple of 16 bytes (here at half.cu:$(line 'left, a, 20'))"
 
 expect "a missing barrier" 1 judge "$half" --entry wrong_gemm --block 16,16 \
     --buffer a=16,n --buffer b=n,16 --buffer c=16,16 --arg n=48

@@ -119,6 +119,7 @@ static groat_status read_include(reader *r, const token *sign)
     } extra[] = {{"cuda_fp16.h", "cuda_floats.h"},
                  {"cuda_bf16.h", "cuda_floats.h"},
                  {"cuda_fp8.h", "cuda_floats.h"},
+                 {"mma.h", "cuda_wmma.h"},
                  {"cooperative_groups.h", "cuda_groups.h"},
                  {"cooperative_groups/reduce.h", "cuda_groups.h"},
                  {"cooperative_groups/scan.h", "cuda_groups.h"}};
@@ -496,7 +497,6 @@ static groat_status check_word(const reader *r, const token *t)
         const char *word, *why;
     } refused[] = {{"this_grid", "a barrier of the whole grid is not judged"},
                    {"this_cluster", "clusters are not judged here"},
-                   {"wmma", "tensor cores are not judged here"},
                    {"__shfl", "shuffles without _sync are no longer CUDA"},
                    {"__managed__", "managed variables are not judged"},
                    {"texture", "textures are not judged"},

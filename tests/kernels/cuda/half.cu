@@ -6,6 +6,7 @@
 #include <cooperative_groups/scan.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <mma.h>
 #include <stdio.h>
 
 namespace cg = cooperative_groups;
@@ -145,6 +146,56 @@ __global__ void odd_numbers(const int *x, int *y)
         if (cg::reduce(group, mine, cg::less<int>()) % 2 == 0 || !group.all(mine & 1))
             y[0] = -1;
     }
+}
+
+namespace wmma = nvcuda::wmma;
+
+// c = 2 a b, a tile of m x n for each warp; b is stored by columns where `turned`.
+template <class T, class sum, int m, int n, bool turned>
+__global__ void product(const T *a, const T *b, sum *c, int columns, int depth)
+{
+    using order = std::conditional_t<turned, wmma::col_major, wmma::row_major>;
+    const int row = blockIdx.y * m, col = blockIdx.x * n;
+    wmma::fragment<wmma::matrix_a, m, n, 16, T, wmma::row_major> left;
+    wmma::fragment<wmma::matrix_b, m, n, 16, T, order> right;
+    wmma::fragment<wmma::accumulator, m, n, 16, sum> acc;
+    wmma::fill_fragment(acc, 0.0f);
+    for (int k = 0; k < depth; k += 16) {
+        wmma::load_matrix_sync(left, a + row * depth + k, depth);
+        if (turned)
+            wmma::load_matrix_sync(right, b + col * depth + k, depth);
+        else
+            wmma::load_matrix_sync(right, b + k * columns + col, columns);
+        wmma::mma_sync(acc, left, right, acc);
+    }
+    for (int i = 0; i < acc.num_elements; i++)
+        acc.x[i] = acc.x[i] + acc.x[i];
+    wmma::store_matrix_sync(c + row * columns + col, acc, columns,
+                            wmma::mem_row_major);
+}
+
+__global__ void wrong_product(const half *a, float *c)
+{
+    __shared__ half tile[256];
+    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> left;
+    wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> right;
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> acc;
+    for (int i = threadIdx.x; i < 256; i += 32)
+        tile[i] = a[i];
+    wmma::load_matrix_sync(left, tile, 16);
+    wmma::load_matrix_sync(right, tile, 16);
+    wmma::fill_fragment(acc, 0.0f);
+    wmma::mma_sync(acc, left, right, acc);
+    wmma::store_matrix_sync(c, acc, 16, wmma::mem_row_major);
+}
+
+__global__ void wrong_rows(const half *a, float *c)
+{
+    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::col_major> left;
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> acc;
+    wmma::load_matrix_sync(left, a, 20);
+    wmma::fill_fragment(acc, (float)left.x[0]);
+    wmma::store_matrix_sync(c, acc, 16, wmma::mem_row_major);
 }
 
 __global__ void wrong_tile(const int *x, int *y)
