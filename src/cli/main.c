@@ -130,5 +130,6 @@ int main(int argc, char **argv)
     free((void *)cli.words);
     for (size_t i = 0; i < cli.made_count; i++)
         free(cli.made[i]);
+    free(cli.families);
     return code;
 }

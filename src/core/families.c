@@ -382,8 +382,9 @@ static void say_unknown(const groat__families *families, const char *name,
 
     if (memchr(name, '/', len) != NULL) {
         groat__fail(error, GROAT_INVALID,
-                    "family '%.*s' is unknown: a name has no '/'; where "
-                    "groat's commands take a folder, it has a params.def",
+                    "family '%.*s' is unknown: a name has no '/', and there "
+                    "is no folder of that name with a params.def, as groat's "
+                    "commands take one",
                     (int)(len < 200 ? len : 200), name);
         return;
     }

@@ -105,7 +105,7 @@ says "the nearest run-time argument is named" "did you mean --valid-rows?"
 expect "an argument of no family here" 2 run $loader --rowz 1
 says "how others take one is said" "a family of one's own takes --arg rowz=VALUE"
 expect "a folder that is no family" 2 run ./nothing --target cpu:gfx950
-says "what it lacks is said" "it has a params.def"
+says "what it lacks is said" "no folder of that name with a params.def"
 expect "--max-bytes without gc" 2 cache stat --max-bytes 1K
 expect "cache: no subcommand" 2 cache
 expect "cache: unknown subcommand" 2 cache frob

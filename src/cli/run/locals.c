@@ -62,17 +62,6 @@ static void describe(const char *log, char *out, size_t room)
                        ", or one of %zu others", others);
 }
 
-/* The folder of the folder of the trial's family, or NULL. */
-static char *families_of(const groat__cli *cli, const groat__trial *trial)
-{
-    const groat_family *family =
-        groat_family_find(cli->context, groat_spec_family(trial->spec));
-    const char *folder = family ? groat_family_folder(family) : NULL;
-    const char *slash = folder ? strrchr(folder, '/') : NULL;
-
-    return slash ? strndup(folder, (size_t)(slash - folder)) : NULL;
-}
-
 /* Runs the trial's kernel in cli->context as `again`, and writes no files. */
 static groat_status run_again(groat__cli *cli, const groat__trial *trial,
                               groat__trial *again, groat_error *error)
@@ -131,15 +120,13 @@ groat_status groat__locals_check(groat__cli *cli, groat__trial *trial,
     groat_context *context = cli->context;
     groat__trial *again;
     groat_status status;
-    char *families;
 
     if (!groat__locals_suspect(trial) || !trial->driver)
         return GROAT_OK;
     again = groat__trials_take(1, sizeof(*again));
     if (!again)
         return groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
-    families = families_of(cli, trial);
-    status = groat__cli_open_beside(cli, families, &cli->context, error);
+    status = groat__cli_open_beside(cli, &cli->context, error);
     if (!status) {
         status =
             compare(trial, again, run_again(cli, trial, again, error), error);
@@ -147,7 +134,6 @@ groat_status groat__locals_check(groat__cli *cli, groat__trial *trial,
         groat_close(cli->context);
     }
     cli->context = context;
-    free(families);
     free(again);
     return status;
 }

@@ -240,11 +240,9 @@ static bool take_folders(groat__cli *cli, groat__str *path)
     return !path->failed;
 }
 
-/* Opens a context with what the command line says.  `families` replaces
- * --family-path unless it is NULL. */
+/* Opens a context with what the command line says. */
 static groat_status open_context(groat__cli *cli, unsigned flags,
-                                 const char *families, groat_context **out,
-                                 groat_error *error)
+                                 groat_context **out, groat_error *error)
 {
     groat_options options = GROAT_OPTIONS_INIT;
     const groat__values *values = &cli->values;
@@ -260,7 +258,7 @@ static groat_status open_context(groat__cli *cli, unsigned flags,
         options.flags |= GROAT_OPEN_SHARE_GROUP;
     options.device = (int)values->device;
     options.cache_dir = values->cache_dir;
-    options.family_path = families ? families : values->family_path;
+    options.family_path = values->family_path;
     if (values->bundles.count || values->alone)
         options.bundles = values->bundles.item;
     options.bundle_count = values->bundles.count;
@@ -281,31 +279,42 @@ static groat_status open_context(groat__cli *cli, unsigned flags,
     return groat_open(&options, out, error);
 }
 
+/* Puts the folders of words in front of the other families, for this context
+ * and those that are opened later. */
+static bool keep_folders(groat__cli *cli)
+{
+    groat__str families = {0};
+    bool done = take_folders(cli, &families);
+
+    if (done && families.len > 0) {
+        cli->families = groat__str_take(&families);
+        cli->values.family_path = cli->families;
+        done = cli->families != NULL;
+    }
+    groat__str_free(&families);
+    return done;
+}
+
 int groat__cli_open(groat__cli *cli, unsigned flags)
 {
     groat_error error = GROAT_ERROR_INIT;
-    groat__str families = {0};
-    groat_status status;
 
-    if (!take_folders(cli, &families)) {
-        groat__str_free(&families);
+    if (!keep_folders(cli))
         return groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory");
-    }
-    status = open_context(cli, flags, families.len ? families.data : NULL,
-                          &cli->context, &error);
-    groat__str_free(&families);
-    return status ? groat__cli_fail(cli, &error) : GROAT__EXIT_DONE;
+    return open_context(cli, flags, &cli->context, &error)
+               ? groat__cli_fail(cli, &error)
+               : GROAT__EXIT_DONE;
 }
 
-groat_status groat__cli_open_beside(groat__cli *cli, const char *families,
-                                    groat_context **out, groat_error *error)
+groat_status groat__cli_open_beside(groat__cli *cli, groat_context **out,
+                                    groat_error *error)
 {
     groat_trace_fn *trace = cli->trace;
     groat_status status;
 
     cli->trace = NULL;
-    status = open_context(cli, GROAT_OPEN_NO_DISK | GROAT_OPEN_ZERO_LOCALS,
-                          families, out, error);
+    status = open_context(cli, GROAT_OPEN_NO_DISK | GROAT_OPEN_ZERO_LOCALS, out,
+                          error);
     cli->trace = trace;
     return status;
 }

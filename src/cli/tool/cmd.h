@@ -144,8 +144,9 @@ struct groat__cli {
     size_t word_count;
     char *made[GROAT__LIST_MAX]; /* words rewritten by name_folder(); owned */
     size_t made_count;
-    uint64_t given;         /* bit i: option i of the command was given  */
-    char **argv;            /* main()'s                                  */
+    char *families; /* folders of families, with those of words; owned     */
+    uint64_t given; /* bit i: option i of the command was given  */
+    char **argv;    /* main()'s                                  */
     groat_context *context; /* NULL until groat__cli_open                */
     groat_trace_fn *trace;  /* set before groat__cli_open; NULL: none    */
     void *trace_user;
@@ -203,10 +204,10 @@ void groat__cli_json_error(groat__json *json, const groat_error *error);
  * DONE, or an exit code after reporting the error. */
 int groat__cli_open(groat__cli *cli, unsigned flags);
 /* Opens another context for the same command line, without a store or trace, in
- * which unset local variables hold zeros.  `families` replaces --family-path
- * unless it is NULL.  The caller closes it.  Errors: of groat_open(). */
-groat_status groat__cli_open_beside(groat__cli *cli, const char *families,
-                                    groat_context **out, groat_error *error);
+ * which unset local variables hold zeros.  The caller closes it.  Errors: of
+ * groat_open(). */
+groat_status groat__cli_open_beside(groat__cli *cli, groat_context **out,
+                                    groat_error *error);
 /* Opens a context over the store in `folder`, without bundles; the caller
  * closes it.  Errors: of groat_open(). */
 groat_status groat__cli_open_store(groat__cli *cli, const char *folder,
