@@ -108,7 +108,8 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
         "-fsanitize=thread,alignment", "-fno-builtin-memcpy",
         "-fno-builtin-memmove", "-fno-builtin-memset"};
     /* Reading a local that is certainly unset is an error.  Code of the PLT
-     * would belong to no line where a signal interrupts it. */
+     * would belong to no line where a signal interrupts it.  The kernel's own
+     * functions come before the process's of the same name. */
     static const char *const common[] = {"-std=c++17",
                                          "-fPIC",
                                          "-shared",
@@ -122,6 +123,7 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
                                          "-fno-plt",
                                          "-nostdinc",
                                          "-pipe",
+                                         "-Wl,-Bsymbolic",
                                          "-Wl,--build-id=sha1"};
     size_t count = 0;
 
