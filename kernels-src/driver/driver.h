@@ -23,9 +23,6 @@ enum {
 };
 
 /* The fill pattern of bytes that no kernel wrote, on host and device. */
-/* A large number in every format of floats but f16, where it is a NaN: a kernel
- * that adds to what nobody set is noticed. */
-enum { GROAT_POISON = 0x7E };
 
 /* The default of an argument that the driver derives from the spec.  Drivers of
  * the library use -1 instead if that is out of range. */

@@ -234,3 +234,23 @@ uint64_t groat__element_ulps(const groat__element *e, const void *a,
         return first + second;
     return first > second ? first - second : second - first;
 }
+
+unsigned char groat__element_poison(const groat__element *element, uint64_t at)
+{
+    if (element == NULL)
+        return 0x7F;
+    if (element->fnuz)
+        return 0x80;
+    if (element->kind == GROAT__ELEMENT_FLOAT || element->bytes > 1)
+        return 0x7F;
+    return (unsigned char)(at * 167 + at / 256 * 29 + 91);
+}
+
+void groat__element_spoil(const groat__element *element, uint64_t bytes,
+                          void *data)
+{
+    unsigned char *to = data;
+
+    for (uint64_t i = 0; i < bytes; i++)
+        to[i] = groat__element_poison(element, i);
+}

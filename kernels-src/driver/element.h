@@ -50,6 +50,14 @@ double groat__element_load(const groat__element *element, const void *at);
 void groat__element_store(const groat__element *element, double value,
                           void *at);
 
+/* What an output holds at a byte before the launch, so that a kernel that
+ * leaves it or adds to it is noticed: of floats a large number or, of f16 and
+ * of 8 bits, a NaN; of integers of 8 bits, of which all numbers are usual,
+ * another one for each element.  element: NULL for bytes. */
+unsigned char groat__element_poison(const groat__element *element, uint64_t at);
+void groat__element_spoil(const groat__element *element, uint64_t bytes,
+                          void *data);
+
 /* Fills `count` elements of a float dtype with random -most to most. */
 void groat__element_fill(const groat__element *element, uint64_t seed,
                          size_t count, double most, void *to);

@@ -127,7 +127,7 @@ refused "more threads than __launch_bounds__" "__launch_bounds__ of k allows 32"
     --block 64 --buffer y=64 <<'END'
 __global__ void __launch_bounds__(32) k(float *y) { y[threadIdx.x] = 1; }
 END
-refused "more blocks than CUDA has" "Y and Z to 65535" --block 32 --grid 1,65536 \
+refused "more blocks than CUDA has" "CUDA allows 65535 of Y and of Z" --block 32 --grid 1,65536 \
     --buffer y=32 <<'END'
 __global__ void k(float *y) { y[threadIdx.x] = 1; }
 END

@@ -337,7 +337,7 @@ static void fill(const groat_spec *spec, const groat_plan *p, size_t index,
 
     (void)spec;
     if (from->fill == GROAT__FILL_POISON) {
-        memset(data, GROAT_POISON, buffer->bytes);
+        groat__element_spoil(element, buffer->bytes, data);
         return;
     }
     for (size_t i = 0; i < buffer->bytes / width; i++)
@@ -639,7 +639,7 @@ static groat_status check_field(const groat__folder *f, const char *name,
     return refuse(f, line, error, "args.h has no field %.64s", name);
 }
 
-/* Checks that no buffer or argument has the name of a parameter. */
+/* Checks that no buffer or argument has the name of a parameter or constant. */
 static groat_status check_names(const groat__folder *f, groat_error *error)
 {
     const groat__run_def *def = &f->def;
@@ -656,6 +656,16 @@ static groat_status check_names(const groat__folder *f, groat_error *error)
             status =
                 refuse(f, line, error,
                        "%.64s is a parameter of params.def already", info.name);
+    }
+    for (size_t i = 0; i < groat_family_derived_count(f->family); i++) {
+        groat_param_info info = {.size = sizeof(info)};
+
+        if (status == GROAT_OK &&
+            groat_family_derived(f->family, i, &info, NULL) == GROAT_OK &&
+            line_of(def, info.name) != 0)
+            status =
+                refuse(f, line_of(def, info.name), error,
+                       "%.64s is a constant of params.def already", info.name);
     }
     return status;
 }

@@ -16,16 +16,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void print_wrong(const groat__comparison *sum)
+static void print_wrong(const groat__trial *trial)
 {
+    const groat__comparison *sum = &trial->sum;
+    bool referred = trial->folder != NULL && trial->folder->has_reference;
     char place[160];
 
     groat__compare_place(sum->first, sum->first_offset, place, sizeof(place));
     (void)printf(
         "  verified  NO: %" PRIu64 " of %" PRIu64
-        " bytes are wrong; first %s, expected %s, got %s%s\n",
-        sum->mismatches, sum->bytes, place, sum->first_want, sum->first_have,
+        " bytes are wrong; first %s, expected %s%s, got %s%s\n",
+        sum->mismatches, sum->bytes, place, sum->first_want,
+        referred && sum->first_unset ? " (reference.c may not have written it)"
+                                     : "",
+        sum->first_have,
         sum->first_unwritten ? ", as it was filled before the launch" : "");
+}
+
+/* Also names outputs that were compared with nothing. */
+static void print_right(const groat__trial *trial)
+{
+    (void)printf("  verified  yes, all %" PRIu64 " bytes", trial->sum.bytes);
+    for (size_t i = 0; i < trial->plan.buffer_count; i++)
+        if (trial->unknown[i])
+            (void)printf("; nothing says what %s should be",
+                         trial->plan.buffers[i].name);
+    (void)fputc('\n', stdout);
 }
 
 static void print_error(const groat__comparison *sum)
@@ -52,10 +68,9 @@ static void print_verdict(const groat__trial *trial, const groat_error *error)
                                      : "the family has no run.def; built and "
                                        "loaded only");
     else if (trial->sum.mismatches)
-        print_wrong(&trial->sum);
+        print_wrong(trial);
     else
-        (void)printf("  verified  yes, all %" PRIu64 " bytes\n",
-                     trial->sum.bytes);
+        print_right(trial);
     if (trial->sum.norm_of)
         print_error(&trial->sum);
 }

@@ -15,6 +15,7 @@ typedef struct groat__comparison {
     const groat_buffer *first; /* the buffer of the first wrong byte, or NULL */
     uint64_t first_offset;
     bool first_unwritten; /* the element is as it was filled before */
+    bool first_unset;     /* what is expected may be what a reference found */
     char first_want[GROAT__ELEMENT_TEXT]; /* the element of that byte, or    */
     char first_have[GROAT__ELEMENT_TEXT]; /* the byte, if it has no type     */
     double norm; /* ||got - want|| / ||want|| of the worst buffer of floats */

@@ -265,10 +265,13 @@ static void choose_compared(groat__trial *trial)
     for (size_t i = 0; i < trial->plan.buffer_count; i++) {
         groat_buffer *buffer = &trial->plan.buffers[i];
 
-        if (!trial->expected[i] && !referred)
+        if (!trial->expected[i] && !referred) {
+            trial->unknown[i] =
+                buffer->output && buffer->tolerance != GROAT_TOLERANCE_NONE;
             buffer->tolerance = GROAT_TOLERANCE_NONE;
-        else if (trial->expected[i] && !trial->own_expected[i] &&
-                 buffer->tolerance == GROAT_TOLERANCE_NONE)
+        }
+        if (trial->expected[i] && !trial->own_expected[i] &&
+            buffer->tolerance == GROAT_TOLERANCE_NONE)
             buffer->tolerance = GROAT_TOLERANCE_EXACT;
     }
 }

@@ -160,6 +160,11 @@ void groat__trial_json(groat__json *json, const groat__trial *trial,
         groat__json_null(json, "verified");
     else
         groat__json_bool(json, "verified", trial->verdict == GROAT__RIGHT);
+    groat__json_array(json, "not_compared");
+    for (size_t i = 0; i < trial->plan.buffer_count; i++)
+        if (trial->unknown[i])
+            groat__json_string(json, NULL, trial->plan.buffers[i].name);
+    groat__json_end(json);
     /* The counts of a launch that was stopped are incomplete. */
     groat__banks_json(json, trial->launch_us > 0 ? trial->banks : NULL);
     groat__places_json(json, trial, error);

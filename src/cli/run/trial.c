@@ -162,7 +162,6 @@ static groat_status set_grid(const char *text, groat__trial *trial,
                              groat_error *error)
 {
     const char *at = text;
-    bool cuda = strstr(groat_spec_target(trial->spec), ":sm_") != NULL;
     size_t count = 0;
 
     if (!trial->folder)
@@ -179,8 +178,7 @@ static groat_status set_grid(const char *text, groat__trial *trial,
             break;
         errno = 0;
         value = strtoul(at, &end, 10);
-        if (errno || value < 1 ||
-            value > (cuda && count > 0 ? UINT16_MAX : INT32_MAX) ||
+        if (errno || value < 1 || value > INT32_MAX ||
             (*end != ',' && *end != '\0'))
             break;
         trial->plan.grid[count] = (unsigned)value;
@@ -191,8 +189,23 @@ static groat_status set_grid(const char *text, groat__trial *trial,
     return groat__cli_error(
         error, GROAT_INVALID,
         "--grid is '%.64s', expected X[,Y[,Z]] blocks, each "
-        "from 1 to 2^31 - 1%s",
-        text, cuda ? ", Y and Z to 65535" : "");
+        "from 1 to 2^31 - 1",
+        text);
+}
+
+/* CUDA bounds two of the dimensions, which run.def may compute. */
+static groat_status check_grid(const groat__trial *trial, groat_error *error)
+{
+    const unsigned *grid = trial->plan.grid;
+
+    if (strstr(groat_spec_target(trial->spec), ":sm_") == NULL ||
+        (grid[1] <= UINT16_MAX && grid[2] <= UINT16_MAX))
+        return GROAT_OK;
+    return groat__cli_error(error, GROAT_INVALID,
+                            "the grid of %s is %u, %u, %u blocks; CUDA allows "
+                            "65535 of Y and of Z",
+                            groat_spec_family(trial->spec), grid[0], grid[1],
+                            grid[2]);
 }
 
 /* Finds the library's driver, or makes one from the family's run.def. */
@@ -244,6 +257,8 @@ groat_status groat__trial_plan(groat__cli *cli, groat__trial *trial,
     status = trial->driver->plan(trial->spec, values, &trial->plan, error);
     if (!status && options->grid)
         status = set_grid(options->grid, trial, error);
+    if (!status)
+        status = check_grid(trial, error);
     return status ? status : groat__files_take(options, trial, error);
 }
 
@@ -295,7 +310,7 @@ groat_status groat__trial_fill(const groat__cli *cli, const groat__trial *trial,
     if (path)
         return groat__files_read("--input", path, buffer, data, error);
     if (!groat_buffer_is_input(buffer))
-        memset(data, GROAT_POISON, buffer->bytes);
+        groat__element_spoil(buffer->element, buffer->bytes, data);
     else
         trial->driver->fill(trial->spec, &trial->plan, index, cli->values.seed,
                             data);
@@ -364,7 +379,7 @@ static groat_status expect(const groat__trial *trial, const void *const *inputs,
 
     if (path)
         return groat__files_read("--expect", path, buffer, want, error);
-    memset(want, GROAT_POISON, buffer->bytes);
+    groat__element_spoil(buffer->element, buffer->bytes, want);
     return trial->driver->expect(trial->spec, &trial->plan, inputs, index, want,
                                  error);
 }
@@ -411,6 +426,61 @@ static groat_status read_back(groat__cli *cli, const groat__trial *trial,
                                          groat_spec_target(trial->spec), got[i],
                                          at->address[i], buffer->bytes, error)
                      : GROAT_NO_MEMORY;
+    }
+    return status;
+}
+
+/* Compares a buffer of the device with what was put there.  *offset becomes
+ * that of the first byte that differs, or the buffer's size. */
+static groat_status find_change(groat__cli *cli, const groat__trial *trial,
+                                const groat_buffer *buffer, uint64_t address,
+                                const unsigned char *host, uint64_t *offset,
+                                groat_error *error)
+{
+    enum { PIECE = 4 << 20 };
+    unsigned char *piece = take(buffer->bytes < PIECE ? buffer->bytes : PIECE,
+                                buffer->name, error);
+    groat_status status = piece ? GROAT_OK : GROAT_NO_MEMORY;
+    bool same = true;
+
+    for (*offset = 0; !status && same && *offset < buffer->bytes;) {
+        uint64_t left = buffer->bytes - *offset;
+        size_t bytes = (size_t)(left < PIECE ? left : PIECE);
+
+        status = groat_memory_read(cli->context, groat_spec_target(trial->spec),
+                                   piece, address + *offset, bytes, error);
+        same = !status && memcmp(piece, host + *offset, bytes) == 0;
+        for (size_t i = 0; !same && !status && piece[i] == host[*offset]; i++)
+            ++*offset;
+        if (same)
+            *offset += bytes;
+    }
+    free(piece);
+    return status;
+}
+
+/* A kernel must leave its inputs as they are.  Errors: JUDGED. */
+static groat_status check_inputs(groat__cli *cli, groat__trial *trial,
+                                 const buffers *at, groat_error *error)
+{
+    groat_status status = GROAT_OK;
+
+    for (size_t i = 0; i < trial->plan.buffer_count && !status; i++) {
+        const groat_buffer *buffer = &trial->plan.buffers[i];
+        uint64_t offset = 0;
+        char place[160];
+
+        if (buffer->output)
+            continue;
+        status = find_change(cli, trial, buffer, at->address[i], at->host[i],
+                             &offset, error);
+        if (status || offset == buffer->bytes)
+            continue;
+        groat__compare_place(buffer, offset, place, sizeof(place));
+        trial->verdict = GROAT__WRONG;
+        status = groat__cli_error(error, GROAT_JUDGED,
+                                  "%s changed %s, which is an input",
+                                  trial->info.name, place);
     }
     return status;
 }
@@ -506,6 +576,8 @@ static groat_status launch(groat__cli *cli, groat__trial *trial, buffers *at,
         return status;
     trial->launch_us = (groat__now_ms() - start) * 1e3;
     status = judge(cli, trial, at, error);
+    if (!status && trial->verdict != GROAT__WRONG)
+        status = check_inputs(cli, trial, at, error);
     if (status || (repeat <= 1 && !cli->values.time))
         return status;
     status = groat__trial_time(cli, trial, &how, (unsigned)repeat,

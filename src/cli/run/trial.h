@@ -29,9 +29,10 @@ typedef struct groat__trial {
     groat_plan plan;
     const char *inputs[GROAT_PLAN_BUFFERS];   /* input files, or NULL       */
     const char *expected[GROAT_PLAN_BUFFERS]; /* of --expect, or NULL       */
-    char *own_path[GROAT_PLAN_BUFFERS];       /* input paths of run.def     */
-    char *own_expected[GROAT_PLAN_BUFFERS];   /* and those of outputs       */
-    uint64_t address[GROAT_PLAN_BUFFERS];     /* of the last launch's buffers */
+    bool unknown[GROAT_PLAN_BUFFERS]; /* outputs: nothing says what they are */
+    char *own_path[GROAT_PLAN_BUFFERS];     /* input paths of run.def     */
+    char *own_expected[GROAT_PLAN_BUFFERS]; /* and those of outputs       */
+    uint64_t address[GROAT_PLAN_BUFFERS];   /* of the last launch's buffers */
     const char *near;     /* name of the buffer of a finding, or NULL         */
     char near_place[256]; /* "y[3] of y[4]", or the distance from it          */
     const groat__banks *banks; /* for the bank report, or NULL            */
