@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "spec/code.h"
+#include "spec/scan.h"
 
 enum { PRESETS_MAX = 96 };
 
@@ -125,15 +126,6 @@ static char *take_quoted(reader *r)
     return text;
 }
 
-static bool is_name(const char *text)
-{
-    if (!groat__is_letter(*text))
-        return false;
-    while (groat__is_word(*text))
-        text++;
-    return *text == '\0';
-}
-
 static bool find_name(void *user, const char *name, size_t len,
                       groat__name *out)
 {
@@ -211,8 +203,8 @@ static bool parse_enumerator(reader *r, char *text, size_t index,
     range->high = range->low;
     range->step = 1;
     range->name = copy(r, text, strlen(text));
-    return range->name != NULL && is_name(text) && range->low >= INT32_MIN &&
-           range->low <= INT32_MAX;
+    return range->name != NULL && groat__is_name(text) &&
+           range->low >= INT32_MIN && range->low <= INT32_MAX;
 }
 
 /* An enumerator has one value in all parameters, and no constant's name. */
@@ -318,8 +310,10 @@ static groat_status new_slot(reader *r, groat__slot **out)
     groat_status status = GROAT_OK;
     groat__name found;
 
-    if (name == NULL || !is_name(name))
+    if (name == NULL || !groat__is_name(name))
         status = bad(r, "a name expected");
+    else if (groat__is_keyword(name))
+        status = bad(r, "the name is a word of C++");
     else if (find_name(family, name, strlen(name), &found))
         status = bad(r, "the name is taken");
     else if (strcmp(name, r->name) == 0)
@@ -390,7 +384,7 @@ static groat_status compile_default(reader *r, groat__slot *slot)
     if (slot->type == GROAT_PARAM_CODE)
         return is_input(slot) ? compile(r, "0", 1, &slot->expr)
                               : bad(r, "the default must be one of the inputs");
-    if (slot->type == GROAT_PARAM_ENUM && is_name(text) &&
+    if (slot->type == GROAT_PARAM_ENUM && groat__is_name(text) &&
         !is_enumerator(slot, text))
         return bad_value(r, slot);
     return compile(r, text, strlen(text), &slot->expr);
@@ -745,8 +739,8 @@ static groat_status read_head(reader *r)
 
     if (status == GROAT_OK)
         status = read_once(r, &r->family->summary, take_quoted(r));
-    if (status == GROAT_OK &&
-        (strcmp(r->family->name, r->name) != 0 || !is_name(r->family->name)))
+    if (status == GROAT_OK && (strcmp(r->family->name, r->name) != 0 ||
+                               !groat__is_name(r->family->name)))
         status = bad(r,
                      "the family's name, '%.48s', is not its folder's, '%s', "
                      "or not lower-case letters, digits and '_'",

@@ -676,6 +676,9 @@ answers "the other is named" "yes, all 8 bytes; nothing says what y should be"
 expect "in JSON" 0 run ./odd $on --expect z=z.raw --json
 answers "it is named, too" '"not_compared": ['
 expect "a bench of a folder's build" 0 bench build ./odd $on
+sed -i 's/unsigned long long z/uint64_t z/' odd/args.h
+expect "a type that device code lacks" 2 run ./odd $on
+says "is told" "odd/args.h line 5: a type expected: an integer, float, double"
 expect "a folder that is none" 2 run ./none_such $on
 says "is told" "there is no folder of that name with a params.def"
 finish

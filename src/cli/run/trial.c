@@ -66,7 +66,7 @@ static groat_status refuse_number(const groat_driver *driver,
                                 arg->name, driver->family, text);
     return groat__cli_error(error, GROAT_INVALID,
                             "%s of family %s is %.64s, allowed are %" PRId64
-                            " to %" PRId64 "%s%s",
+                            " to %" PRId64 "%s%s, in decimal",
                             arg->name, driver->family, text, arg->min, arg->max,
                             strcmp(arg->unit, "-") == 0 ? "" : " ",
                             strcmp(arg->unit, "-") == 0 ? "" : arg->unit);

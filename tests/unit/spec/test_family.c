@@ -212,6 +212,7 @@ static const bad_line bad_lines[] = {
     {"param i int 1 1 - \"m\"", "the name is taken, at 'i int"},
     {"param a int 1 1 - \"m\"", "the name is taken"},
     {"param arch_tma int 1 1 - \"m\"", "the name is taken"},
+    {"param alignas int 1 1 - \"m\"", "the name is a word of C++, at"},
     /* param: type */
     {"param x", "the type must be int, bool, enum or code"},
     {"param x float 1 1 - \"m\"", "int, bool, enum or code, at 'float"},
@@ -290,7 +291,9 @@ static const bad_line bad_lines[] = {
     {"derive b = 1 ; - \"m\"", "the name is taken"},
     {"derive x", "'= expression ; unit \"meaning\"' expected"},
     {"derive x 1 ; - \"m\"", "'= expression ; unit \"meaning\"' expected"},
-    {"derive int x = 1 ; - \"m\"", "after the name, without a type"},
+    {"derive u32 x = 1 ; - \"m\"", "after the name, without a type"},
+    {"derive register = 1 ; - \"m\"", "the name is a word of C++, at"},
+    {"derive xor_eq = 1 ; - \"m\"", "the name is a word of C++, at"},
     {"derive x = 1 - \"m\"", "'= expression ; unit \"meaning\"' expected"},
     {"derive x = 1 ;", "unit and \"meaning\" expected"},
     {"derive x = 1 ; -", "unit and \"meaning\" expected"},
