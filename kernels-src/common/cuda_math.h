@@ -612,15 +612,8 @@ GROAT_OF_HOST(cudaGetLastError)
         GROAT_REFUSED("takes or frees memory of its own, which is not judged"); \
     }
 
-namespace groat {
-
-GROAT_TAKES_MEMORY(static void *take_memory(unsigned long))
-GROAT_TAKES_MEMORY(static void free_memory(void *))
-
-} // namespace groat
-
-#define malloc(bytes) groat::take_memory(bytes)
-#define free(at)      groat::free_memory(at)
+GROAT_TAKES_MEMORY(static void *malloc(unsigned long))
+GROAT_TAKES_MEMORY(static void free(void *))
 GROAT_TAKES_MEMORY(void *operator new(unsigned long))
 GROAT_TAKES_MEMORY(void *operator new[](unsigned long))
 GROAT_TAKES_MEMORY(void operator delete(void *) noexcept)

@@ -210,6 +210,26 @@ __global__ void k(float *y)
     y[threadIdx.x] = t[1];
 }
 END
+right "functions of classes that are called alike" --buffer y=32 <<'END'
+struct pool {
+    float *at;
+    __device__ float *malloc(int i) { return at + i; }
+    __device__ void free(float *x) { *x += 1; }
+};
+__global__ void k(float *y)
+{
+    pool p = {y};
+    p.free(p.malloc(threadIdx.x));
+}
+END
+wrong "memory that malloc takes" "which is not judged (here at k.cu:3)" --buffer y=32 <<'END'
+__global__ void k(float *y)
+{
+    float *t = (float *)malloc(16);
+    y[threadIdx.x] = t[1];
+    free(t);
+}
+END
 wrong "a function of the host" "calls cudaMalloc(), a function of the host (here at k.cu:3)" \
     --buffer y=32 <<'END'
 __global__ void k(float *y)
