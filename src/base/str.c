@@ -148,6 +148,35 @@ bool groat__is_word(char c)
     return groat__is_letter(c) || groat__is_digit(c) || c == '_';
 }
 
+bool groat__is_name(const char *text)
+{
+    if (text == NULL || !groat__is_letter(*text))
+        return false;
+    while (groat__is_word(*text))
+        text++;
+    return *text == '\0';
+}
+
+bool groat__is_keyword(const char *word)
+{
+    static const char words[] =
+        " alignas alignof and and_eq asm auto bitand bitor bool break case "
+        "catch char char16_t char32_t class compl const const_cast constexpr "
+        "continue decltype default delete do double dynamic_cast else enum "
+        "explicit export extern false float for friend goto if inline int "
+        "long mutable namespace new noexcept not not_eq nullptr operator or "
+        "or_eq private protected public register reinterpret_cast return "
+        "short signed sizeof static static_assert static_cast struct switch "
+        "template this thread_local throw true try typedef typeid typename "
+        "union unsigned using virtual void volatile wchar_t while xor xor_eq ";
+    size_t len = strlen(word);
+
+    for (const char *at = words; (at = strstr(at, word)) != NULL; at++)
+        if (at > words && at[-1] == ' ' && at[len] == ' ')
+            return true;
+    return false;
+}
+
 bool groat__is_text(const char *text, size_t len, const char *word)
 {
     return strlen(word) == len && memcmp(text, word, len) == 0;

@@ -38,6 +38,11 @@ bool groat__is_digit(char c);
 bool groat__is_letter(char c);
 /* A letter, a digit or '_'. */
 bool groat__is_word(char c);
+/* Whether the text is a letter, and then letters, digits and '_'; not if it is
+ * NULL. */
+bool groat__is_name(const char *text);
+/* Whether C++ has the word for itself. */
+bool groat__is_keyword(const char *word);
 /* Whether the len bytes at text are the word. */
 bool groat__is_text(const char *text, size_t len, const char *word);
 

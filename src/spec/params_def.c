@@ -14,7 +14,6 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "spec/code.h"
-#include "spec/scan.h"
 
 enum { PRESETS_MAX = 96 };
 
@@ -310,7 +309,7 @@ static groat_status new_slot(reader *r, groat__slot **out)
     groat_status status = GROAT_OK;
     groat__name found;
 
-    if (name == NULL || !groat__is_name(name))
+    if (!groat__is_name(name))
         status = bad(r, "a name expected");
     else if (groat__is_keyword(name))
         status = bad(r, "the name is a word of C++");

@@ -30,10 +30,5 @@ void groat__scan_blanks(groat__scan *scan);
 bool groat__scan_take(groat__scan *scan, const char *token);
 /* Enters one level deeper; false after a failure or at the nesting limit. */
 bool groat__scan_descend(groat__scan *scan);
-/* Whether it is a letter and then letters, digits and "_". */
-bool groat__is_name(const char *text);
-/* Whether C++ has the word for itself: it could name no constant of params.h.
- */
-bool groat__is_keyword(const char *name);
 
 #endif

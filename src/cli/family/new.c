@@ -270,24 +270,11 @@ static int check_name(groat__cli *cli, const char *name)
     static const char *const taken[] = {"args", "params", "run"};
     /* Its kernel is in a namespace of this name, in groat's. */
     static const char words[] =
-        " accumulator alignas alignof and and_eq arch asm auto bitand bitor "
-        "bool break buffer case catch char char16_t char32_t class compl "
-        "concept const const_cast constexpr continue cycles decltype default "
-        "delete do double dynamic_cast else enum explicit export extern "
-        "false float fma for friend goto groat i16 i32 i64 i8 if inline int "
-        "long mma_number mutable namespace new noexcept not not_eq nullptr "
-        "operator or or_eq private protected public register "
-        "reinterpret_cast requires return settle short signed sizeof sqrt "
-        "static static_assert static_cast struct switch template this "
-        "thread_local throw true try typedef typeid typename u16 u32 u64 u8 "
-        "union unsigned using vec2 vec4 vec8 virtual void volatile wchar_t "
-        "while xor xor_eq ";
+        " accumulator arch buffer concept cycles fma groat i16 i32 i64 i8 "
+        "mma_number requires settle sqrt u16 u32 u64 u8 vec2 vec4 vec8 ";
     char word[NAME_BYTES_MAX + 3];
-    size_t len = strlen(name);
-    bool fits = len > 0 && len <= NAME_BYTES_MAX && groat__is_letter(*name);
+    bool fits = groat__is_name(name) && strlen(name) <= NAME_BYTES_MAX;
 
-    for (size_t i = 0; i < len; i++)
-        fits = fits && groat__is_word(name[i]);
     /* The kernel NAME.h would collide with args.h, params.h or run.h. */
     for (size_t i = 0; fits && i < sizeof(taken) / sizeof(taken[0]); i++)
         if (strcmp(name, taken[i]) == 0)
@@ -296,7 +283,7 @@ static int check_name(groat__cli *cli, const char *name)
                                      "another of its files",
                                      name, name);
     (void)snprintf(word, sizeof(word), " %s ", fits ? name : "-");
-    if (strstr(words, word) != NULL)
+    if (strstr(words, word) != NULL || groat__is_keyword(name))
         return groat__cli_refuse(cli, GROAT_INVALID,
                                  "a family is not called %s: that is a word of "
                                  "C++ or a type of groat's kernels",

@@ -89,15 +89,6 @@ static char *take_quoted(reader *r)
     return text;
 }
 
-static bool is_name(const char *text)
-{
-    if (text == NULL || !groat__is_letter(*text))
-        return false;
-    while (groat__is_word(*text))
-        text++;
-    return *text == '\0';
-}
-
 static bool is_taken(const groat__run_def *def, const char *name)
 {
     for (size_t i = 0; i < def->arg_count; i++)
@@ -112,7 +103,7 @@ static bool is_taken(const groat__run_def *def, const char *name)
 static groat_status take_name(reader *r, const char **out)
 {
     *out = take_word(r);
-    if (!is_name(*out))
+    if (!groat__is_name(*out))
         return bad(r, "a name expected");
     return is_taken(r->def, *out) ? bad(r, "the name is taken") : GROAT_OK;
 }
@@ -423,7 +414,7 @@ static groat_status read_field(reader *r, const char **out)
     *out = take_word(r);
     skip_blanks(r);
     r->field = r->at;
-    if (!is_name(*out) || *r->at != '=')
+    if (!groat__is_name(*out) || *r->at != '=')
         return bad(r, "FIELD = VALUE expected");
     r->at++;
     for (size_t i = 0; i < def->bind_count; i++)
@@ -466,7 +457,7 @@ static groat_status read_map(reader *r)
     if (status != GROAT_OK)
         return status;
     map->buffer = take_word(r);
-    if (!is_name(map->buffer))
+    if (!groat__is_name(map->buffer))
         return bad(r, "a buffer's name expected");
     status = read_shape(r, map->box, &map->rank);
     if (status != GROAT_OK)
