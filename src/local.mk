@@ -11,6 +11,8 @@ libgroat_text_la_SOURCES += \
 	%D%/base/error.h \
 	%D%/base/fs.c \
 	%D%/base/fs.h \
+	%D%/base/hash.c \
+	%D%/base/hash.h \
 	%D%/base/hold.c \
 	%D%/base/hold.h \
 	%D%/base/near.c \
@@ -33,8 +35,6 @@ libgroat_text_la_SOURCES += \
 libgroat_spec_la_SOURCES += \
 	%D%/base/dl.c \
 	%D%/base/dl.h \
-	%D%/base/hash.c \
-	%D%/base/hash.h \
 	%D%/base/loader.c \
 	%D%/base/loader.h \
 	%D%/base/log.c \

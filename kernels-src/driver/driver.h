@@ -22,8 +22,6 @@ enum {
     GROAT_RANK = 4 /* dimensions of a buffer */
 };
 
-/* The fill pattern of bytes that no kernel wrote, on host and device. */
-
 /* The default of an argument that the driver derives from the spec.  Drivers of
  * the library use -1 instead if that is out of range. */
 #define GROAT_ARG_UNSET INT64_MIN

@@ -250,7 +250,11 @@ void groat__element_spoil(const groat__element *element, uint64_t bytes,
                           void *data)
 {
     unsigned char *to = data;
+    bool changes = element != NULL && element->bytes == 1 &&
+                   element->kind != GROAT__ELEMENT_FLOAT;
 
-    for (uint64_t i = 0; i < bytes; i++)
+    if (!changes)
+        memset(data, groat__element_poison(element, 0), bytes);
+    for (uint64_t i = 0; changes && i < bytes; i++)
         to[i] = groat__element_poison(element, i);
 }

@@ -639,33 +639,33 @@ static groat_status check_field(const groat__folder *f, const char *name,
     return refuse(f, line, error, "args.h has no field %.64s", name);
 }
 
+static groat_status check_name(const groat__folder *f, const char *name,
+                               const char *what, groat_error *error)
+{
+    int line = line_of(&f->def, name);
+
+    return line == 0
+               ? GROAT_OK
+               : refuse(f, line, error, "%.64s is a %s of params.def already",
+                        name, what);
+}
+
 /* Checks that no buffer or argument has the name of a parameter or constant. */
 static groat_status check_names(const groat__folder *f, groat_error *error)
 {
-    const groat__run_def *def = &f->def;
+    size_t params = groat_family_param_count(f->family);
+    size_t count = params + groat_family_derived_count(f->family);
     groat_status status = GROAT_OK;
 
-    for (size_t i = 0; i < groat_family_param_count(f->family); i++) {
+    for (size_t i = 0; i < count && status == GROAT_OK; i++) {
         groat_param_info info = {.size = sizeof(info)};
-        int line;
+        bool is_param = i < params;
 
-        if (groat_family_param(f->family, i, &info, NULL) != GROAT_OK)
-            continue;
-        line = line_of(def, info.name);
-        if (line != 0 && status == GROAT_OK)
-            status =
-                refuse(f, line, error,
-                       "%.64s is a parameter of params.def already", info.name);
-    }
-    for (size_t i = 0; i < groat_family_derived_count(f->family); i++) {
-        groat_param_info info = {.size = sizeof(info)};
-
-        if (status == GROAT_OK &&
-            groat_family_derived(f->family, i, &info, NULL) == GROAT_OK &&
-            line_of(def, info.name) != 0)
-            status =
-                refuse(f, line_of(def, info.name), error,
-                       "%.64s is a constant of params.def already", info.name);
+        if ((is_param ? groat_family_param(f->family, i, &info, NULL)
+                      : groat_family_derived(f->family, i - params, &info,
+                                             NULL)) == GROAT_OK)
+            status = check_name(f, info.name,
+                                is_param ? "parameter" : "constant", error);
     }
     return status;
 }

@@ -25,8 +25,6 @@
 #include "cli/family/run_def.h"
 #include "cli/tool/cmd.h"
 
-enum { UNWRITTEN = 0x5A };
-
 enum {
     DONE = 100 /* the program's exit status when reference() has returned */,
     GUARD = 65536 /* the largest page */,
@@ -328,7 +326,7 @@ static void widen(const groat_buffer *buffer, const void *from, void *to)
     float *floats = to;
 
     if (from == NULL && buffer->element->kind != GROAT__ELEMENT_FLOAT)
-        memset(to, UNWRITTEN, buffer->bytes);
+        memset(to, GROAT__REFERENCE_FILL, buffer->bytes);
     else if (from == NULL)
         memset(to, 0xFF, bytes_in_file(buffer)); /* NaN, as float or double */
     else if (!is_narrow(buffer->element))

@@ -10,6 +10,10 @@
 #include "groat_tools.h"
 #include "kernels-src/driver/driver.h"
 
+/* What reference() finds in the bytes of an output that is no float; floats are
+ * NaNs. */
+enum { GROAT__REFERENCE_FILL = 0x5A };
+
 /* Start from {0} with source and seconds set. */
 typedef struct groat__reference {
     groat__str source;  /* path of reference.c */

@@ -4,14 +4,14 @@
  * by element within a tolerance.
  */
 #include "cli/run/compare.h"
+#include "cli/family/reference.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Whether an expected element may be one that a reference has not written: it
- * finds NaNs and 0x5A bytes in outputs. */
+/* Whether an expected element may be one that a reference has not written. */
 static bool is_unset(const groat__element *element, const unsigned char *want)
 {
     bool filled = true;
@@ -21,7 +21,7 @@ static bool is_unset(const groat__element *element, const unsigned char *want)
     if (element->kind == GROAT__ELEMENT_FLOAT)
         return isnan(groat__element_load(element, want));
     for (int i = 0; i < element->bytes; i++)
-        filled = filled && want[i] == 0x5A;
+        filled = filled && want[i] == GROAT__REFERENCE_FILL;
     return filled;
 }
 

@@ -35,14 +35,12 @@ bool groat__locals_suspect(const groat__trial *trial)
            trial->info.log != NULL && find_warning(trial->info.log) != NULL;
 }
 
-/* Writes the first warning without its marks, "k.cu:7:20: 'x' may be used
- * uninitialized", and how many others there are. */
+/* Writes the first warning's line without its mark, and how many others there
+ * are. */
 static void describe(const char *log, char *out, size_t room)
 {
-    static const char lead[] = "warning: ";
     const char *mark = find_warning(log);
     const char *start = mark;
-    const char *word;
     size_t others = 0;
 
     while (start > log && start[-1] != '\n')
@@ -51,12 +49,7 @@ static void describe(const char *log, char *out, size_t room)
         others++;
     while (mark > start && mark[-1] == ' ')
         mark--;
-    word = strstr(start, lead);
-    if (word == NULL || word > mark)
-        word = start;
-    (void)snprintf(out, room, "%.*s%.*s", (int)(word - start), start,
-                   (int)(mark - word - (word > start ? strlen(lead) : 0)),
-                   word + (word > start ? strlen(lead) : 0));
+    (void)snprintf(out, room, "%.*s", (int)(mark - start), start);
     if (others > 0)
         (void)snprintf(out + strlen(out), room - strlen(out),
                        ", or one of %zu others", others);

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/cores.h"
+#include "base/hash.h"
 #include "base/near.h"
 
 /* The buffers of one launch. */
@@ -409,90 +410,70 @@ out:
     return status;
 }
 
-/* Reads all outputs back, into new buffers: the inputs are still needed. */
+/* Reads a buffer back, into a new one; NULL on failure. */
+static void *read_one(groat__cli *cli, const groat__trial *trial,
+                      const buffers *at, size_t index, groat_error *error)
+{
+    const groat_buffer *buffer = &trial->plan.buffers[index];
+    void *data = take(buffer->bytes, buffer->name, error);
+
+    if (data &&
+        groat_memory_read(cli->context, groat_spec_target(trial->spec), data,
+                          at->address[index], buffer->bytes, error)) {
+        free(data);
+        return NULL;
+    }
+    return data;
+}
+
+/* Reads all outputs back: the inputs are still needed. */
 static groat_status read_back(groat__cli *cli, const groat__trial *trial,
                               const buffers *at, void **got, groat_error *error)
 {
-    groat_status status = GROAT_OK;
-
-    for (size_t i = 0; i < trial->plan.buffer_count && !status; i++) {
-        const groat_buffer *buffer = &trial->plan.buffers[i];
-
-        if (!buffer->output)
+    for (size_t i = 0; i < trial->plan.buffer_count; i++) {
+        if (!trial->plan.buffers[i].output)
             continue;
-        got[i] = take(buffer->bytes, buffer->name, error);
-        status = got[i]
-                     ? groat_memory_read(cli->context,
-                                         groat_spec_target(trial->spec), got[i],
-                                         at->address[i], buffer->bytes, error)
-                     : GROAT_NO_MEMORY;
+        got[i] = read_one(cli, trial, at, i, error);
+        if (!got[i])
+            return error->status;
     }
-    return status;
-}
-
-/* Compares a buffer of the device with what was put there.  *offset becomes
- * that of the first byte that differs, or the buffer's size. */
-static groat_status find_change(groat__cli *cli, const groat__trial *trial,
-                                const groat_buffer *buffer, uint64_t address,
-                                const unsigned char *host, uint64_t *offset,
-                                groat_error *error)
-{
-    enum { PIECE = 4 << 20 };
-    unsigned char *piece = take(buffer->bytes < PIECE ? buffer->bytes : PIECE,
-                                buffer->name, error);
-    groat_status status = piece ? GROAT_OK : GROAT_NO_MEMORY;
-    bool same = true;
-
-    for (*offset = 0; !status && same && *offset < buffer->bytes;) {
-        uint64_t left = buffer->bytes - *offset;
-        size_t bytes = (size_t)(left < PIECE ? left : PIECE);
-
-        status = groat_memory_read(cli->context, groat_spec_target(trial->spec),
-                                   piece, address + *offset, bytes, error);
-        same = !status && memcmp(piece, host + *offset, bytes) == 0;
-        for (size_t i = 0; !same && !status && piece[i] == host[*offset]; i++)
-            ++*offset;
-        if (same)
-            *offset += bytes;
-    }
-    free(piece);
-    return status;
+    return GROAT_OK;
 }
 
 /* A kernel must leave its inputs as they are.  Errors: JUDGED. */
-static groat_status check_inputs(groat__cli *cli, groat__trial *trial,
-                                 const buffers *at, groat_error *error)
+static groat_status check_input(groat__cli *cli, groat__trial *trial,
+                                const buffers *at, size_t index,
+                                groat_error *error)
 {
-    groat_status status = GROAT_OK;
+    const groat_buffer *buffer = &trial->plan.buffers[index];
+    const unsigned char *host = at->host[index];
+    unsigned char *now = read_one(cli, trial, at, index, error);
+    groat_status status = now ? GROAT_OK : error->status;
+    uint64_t offset = 0;
+    char place[160];
 
-    for (size_t i = 0; i < trial->plan.buffer_count && !status; i++) {
-        const groat_buffer *buffer = &trial->plan.buffers[i];
-        uint64_t offset = 0;
-        char place[160];
-
-        if (buffer->output)
-            continue;
-        status = find_change(cli, trial, buffer, at->address[i], at->host[i],
-                             &offset, error);
-        if (status || offset == buffer->bytes)
-            continue;
+    if (now && memcmp(now, host, buffer->bytes) != 0) {
+        while (now[offset] == host[offset])
+            offset++;
         groat__compare_place(buffer, offset, place, sizeof(place));
         trial->verdict = GROAT__WRONG;
         status = groat__cli_error(error, GROAT_JUDGED,
                                   "%s changed %s, which is an input",
                                   trial->info.name, place);
     }
+    free(now);
     return status;
 }
 
-/* A checksum: FNV-1a, of 64 bits. */
-static uint64_t sum_of(const unsigned char *data, uint64_t bytes)
+static groat_status check_inputs(groat__cli *cli, groat__trial *trial,
+                                 const buffers *at, groat_error *error)
 {
-    uint64_t sum = 0xcbf29ce484222325;
+    groat_status status = GROAT_OK;
 
-    for (uint64_t i = 0; i < bytes; i++)
-        sum = (sum ^ data[i]) * 0x100000001b3;
-    return sum;
+    for (size_t i = 0; i < trial->plan.buffer_count && !status; i++)
+        if (!trial->plan.buffers[i].output)
+            status = check_input(cli, trial, at, i, error);
+    return status;
 }
 
 static groat_status judge(groat__cli *cli, groat__trial *trial,
@@ -505,7 +486,8 @@ static groat_status judge(groat__cli *cli, groat__trial *trial,
 
     for (size_t i = 0; trial->summed && i < trial->plan.buffer_count; i++)
         if (got[i])
-            trial->sums[i] = sum_of(got[i], trial->plan.buffers[i].bytes);
+            trial->sums[i] =
+                groat__hash64(got[i], trial->plan.buffers[i].bytes);
     name_inputs(trial, at, inputs);
     if (!status)
         status = groat__files_write(trial, got, error);
