@@ -599,6 +599,7 @@ EXTRA_DIST += \
 	%D%/kernels/cuda/program.cu \
 	%D%/kernels/cuda/rounded.cu \
 	%D%/kernels/cuda/rounded.txt \
+	%D%/kernels/cuda/rows.cu \
 	%D%/kernels/boxes/params.def \
 	%D%/kernels/boxes/run.def \
 	%D%/kernels/faults/params.def \

@@ -33,24 +33,21 @@ template <class P> struct convert<P *__restrict> {
     }
 };
 
-// A structure that was made of its members.
-template <class P> struct whole_object {
-    P object;
-};
-
 template <class M, class T> GROAT_LANES void set(M &member, T given)
 {
     member = convert<M>::of(given);
 }
 
+template <class A, class B> constexpr bool are_same = false;
+template <class A> constexpr bool are_same<A, A> = true;
+
+// A structure comes made of its members.
 template <class P, class T> GROAT_LANES P passed(T given)
 {
-    return convert<P>::of(given);
-}
-
-template <class P> GROAT_LANES P passed(const whole_object<P> &given)
-{
-    return given.object;
+    if constexpr (are_same<P, T>)
+        return given;
+    else
+        return convert<P>::of(given);
 }
 
 template <unsigned long n, class P, class... Q> struct type_at {
@@ -65,9 +62,9 @@ template <class P, class... Q> struct type_at<0, P, Q...> {
 template <unsigned long n, class... P, class F, class A>
 GROAT_LANES auto made(void (*)(P...), F fill, const A &args)
 {
-    whole_object<typename type_at<n, P...>::type> whole{};
+    typename type_at<n, P...>::type whole{};
 
-    fill(whole.object, args);
+    fill(whole, args);
     return whole;
 }
 

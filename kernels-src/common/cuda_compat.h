@@ -557,7 +557,6 @@ GROAT_LANES float __fmul_rn(float x, float y)
 }
 
 #define __expf(x)          expf(x)
-#define exp10f(x)          powf(10.0f, x)
 #define __exp10f(x)        powf(10.0f, x)
 #define __logf(x)          logf(x)
 #define __log2f(x)         log2f(x)
@@ -817,6 +816,11 @@ GROAT_LANES float modff(float x, float *whole)
 {
     *whole = truncf(x);
     return copysignf(__builtin_isinf(x) ? 0 : x - *whole, x);
+}
+
+GROAT_LANES float exp10f(float x)
+{
+    return powf(10, x);
 }
 
 GROAT_LANES float rcbrtf(float x)

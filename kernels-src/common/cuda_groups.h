@@ -61,7 +61,7 @@ template <unsigned lanes, class parent = void> struct thread_block_tile {
     // The lanes of the tile, as those of its warp.
     GROAT_MEMBER static unsigned mask()
     {
-        return 0xffffffffu >> (32 - lanes) << (groat::lane() & ~(lanes - 1));
+        return 0xffffffffu >> (32 - lanes) << first();
     }
     GROAT_MEMBER static unsigned first()
     {

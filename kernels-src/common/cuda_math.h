@@ -82,20 +82,9 @@ GROAT_LANES float hypot(float x, float y)
     return hypotf(x, y);
 }
 
-GROAT_LANES float trunc(float x)
-{
-    return truncf(x);
-}
-
-GROAT_LANES float rint(float x)
-{
-    return rintf(x);
-}
-
-GROAT_LANES float atan(float x)
-{
-    return atanf(x);
-}
+GROAT_OF_FLOAT(trunc)
+GROAT_OF_FLOAT(rint)
+GROAT_OF_FLOAT(atan)
 
 GROAT_LANES double exp10(double x)
 {
@@ -535,11 +524,7 @@ template <class T> GROAT_LANES void swap(T &x, T &y)
 }
 
 template <class A, class B> struct is_same {
-    static constexpr bool value = false;
-};
-
-template <class A> struct is_same<A, A> {
-    static constexpr bool value = true;
+    static constexpr bool value = groat::are_same<A, B>;
 };
 
 template <class A, class B> constexpr bool is_same_v = is_same<A, B>::value;

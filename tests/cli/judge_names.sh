@@ -33,7 +33,8 @@ for file in names floats rounded; do
     cuda=$top_srcdir/tests/kernels/cuda/$file
     python3 input.py "$cuda.txt"
     rows=$(grep -c 'r\.put(' "$cuda.cu")
-    expect "$file" 0 judge "$cuda.cu" --entry $file --block 32 \
+    cat "$top_srcdir/tests/kernels/cuda/rows.cu" "$cuda.cu" >$file.cu
+    expect "$file" 0 judge $file.cu --entry $file --block 32 \
         --buffer "x=32:in" --input x=x.npy \
         --buffer "y=$rows,32:inout zeros none" --output y=y.npy
     lacks "no warning" warning

@@ -104,15 +104,9 @@ static void replace(reader *r, const char *from, const char *text)
     r->done = r->c.at;
 }
 
-/* Adds a header of ours, which stands in for one of CUDA's. */
-static void add_header(groat__str *headers, const char *name)
-{
-    if (headers->len == 0 || strstr(headers->data, name) == NULL)
-        groat__str_addf(headers, "#include \"../common/%s\"\n", name);
-}
-
-/* Removes an #include that a header of ours stands in for; refuses others. */
-static groat_status read_include(reader *r, const token *sign)
+/* Returns whether an #include is allowed; *ours becomes the header that stands
+ * in for it besides cuda_compat.h, or NULL. */
+static bool find_header(const token *name, const char **ours)
 {
     static const struct {
         const char *name, *ours;
@@ -145,28 +139,39 @@ static groat_status read_include(reader *r, const token *sign)
         "variant", "cuda_profiler_api.h", "driver_types.h", "helper_cuda.h",
         "helper_functions.h", "helper_timer.h", "vector_types.h",
         "vector_functions.h"};
+
+    *ours = NULL;
+    for (size_t i = 0; i < sizeof(extra) / sizeof(extra[0]); i++)
+        if (is(name, extra[i].name))
+            *ours = extra[i].ours;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (is(name, known[i]))
+            return true;
+    return *ours != NULL;
+}
+
+/* Removes an #include that a header of ours stands in for; refuses others. */
+static groat_status read_include(reader *r, const token *sign)
+{
+    groat__str *headers = &r->out->headers;
+    const char *ours;
     token name;
 
     r->c.at += strspn(r->c.at, " \t");
     r->c.at += *r->c.at == '<' || *r->c.at == '"';
     name = (token){r->c.at, strcspn(r->c.at, ">\"\n"), r->c.line};
     r->c.at += strcspn(r->c.at, "\n");
-    for (size_t i = 0; i < sizeof(extra) / sizeof(extra[0]); i++)
-        if (is(&name, extra[i].name)) {
-            add_header(&r->out->headers, extra[i].ours);
-            replace(r, sign->at, "");
-            return GROAT_OK;
-        }
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        if (is(&name, known[i])) {
-            replace(r, sign->at, "");
-            return GROAT_OK;
-        }
+    if (find_header(&name, &ours)) {
+        if (ours && (!headers->len || !strstr(headers->data, ours)))
+            groat__str_addf(headers, "#include \"../common/%s\"\n", ours);
+        replace(r, sign->at, "");
+        return GROAT_OK;
+    }
     return refuse(
         r, name.line,
         "groat judge reads one file; the only headers allowed are those of "
-        "CUDA's runtime, pipeline, cooperative groups, 16-bit and 8-bit "
-        "floats, and some of C's and C++'s standard libraries",
+        "CUDA's runtime, pipeline, floats of 16 and 8 bits, mma.h, cooperative "
+        "groups, and some of C's and C++'s standard libraries",
         &name);
 }
 

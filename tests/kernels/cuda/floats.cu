@@ -6,16 +6,6 @@
 #include <cuda_bf16.h>
 #include <cuda_fp8.h>
 
-struct row {
-    unsigned long long *at;
-
-    __device__ void put(unsigned long long value)
-    {
-        at[threadIdx.x] = value;
-        at += 32;
-    }
-};
-
 __device__ unsigned of_pair(__half2 x)
 {
     return (unsigned)__half_as_ushort(__high2half(x)) << 16 |

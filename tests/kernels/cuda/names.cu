@@ -1,17 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What CUDA's functions of whole numbers, bits and lanes give, a row of 32 lanes
-// for each, for tests/cli/judge_names.sh: names.txt has the checksums of the rows
+// for each (rows.cu), for tests/cli/judge_names.sh: names.txt has the checksums of the rows
 // that an H200 wrote.
-struct row {
-    unsigned long long *at;
-
-    __device__ void put(unsigned long long value)
-    {
-        at[threadIdx.x] = value;
-        at += 32;
-    }
-};
-
 __global__ void names(const unsigned *x, unsigned long long *y)
 {
     const unsigned a = x[threadIdx.x], b = x[31 - threadIdx.x];

@@ -2,16 +2,6 @@
 // What CUDA's roundings other than to nearest, and operations on the parts of a
 // word give, a row of 32 lanes for each, for tests/cli/judge_names.sh: rounded.txt
 // has the checksums of the rows that an H100 wrote.
-struct row {
-    unsigned long long *at;
-
-    __device__ void put(unsigned long long value)
-    {
-        at[threadIdx.x] = value;
-        at += 32;
-    }
-};
-
 __global__ void rounded(const unsigned *x, unsigned long long *y)
 {
     const unsigned a = x[threadIdx.x], b = x[31 - threadIdx.x];
