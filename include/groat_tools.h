@@ -187,7 +187,8 @@ struct groat_trace {
     unsigned phase;    /* of the mbarrier, from 0; of LAND: copies of a lane  *
                         * that have landed                                    */
     unsigned left_out; /* LOADs and STOREs behind this event that are not     *
-                        * told, as the wave has thousands between two waits   */
+                        * told, as the wave has thousands between two waits:  *
+                        * those of its lane that has most of them             */
 };
 
 /* ---- devices ----------------------------------------------------------- */

@@ -35,8 +35,8 @@ static void draw_facts(groat__sheet *sheet, const groat__record *record,
         groat__sheet_note(sheet, "%s", subject->note);
     if (record->left_out)
         groat__sheet_note(sheet,
-                          "%" PRIu64 " instructions or waits are not drawn: "
-                          "there are too many.",
+                          "At least %" PRIu64 " instructions or waits are not "
+                          "drawn: there are too many.",
                           record->left_out);
 }
 
