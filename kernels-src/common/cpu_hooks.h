@@ -7,7 +7,7 @@
  */
 #pragma once
 
-enum { GROAT_CPU_HOOKS_VERSION = 11 };
+enum { GROAT_CPU_HOOKS_VERSION = 12 };
 
 /* Element types of mfma. */
 enum { GROAT_CPU_BF16, GROAT_CPU_F16, GROAT_CPU_FP8, GROAT_CPU_BF8 };
@@ -35,6 +35,13 @@ enum {
 /* What an instruction belongs to: another library, a line of the kernel's, or
  * code that stands behind one. */
 enum { GROAT_CPU_ELSEWHERE, GROAT_CPU_LINE, GROAT_CPU_BEHIND };
+
+/* Whether a cluster runs again: its output was printed before. */
+enum {
+    GROAT_CPU_FIRST,
+    GROAT_CPU_AGAIN,
+    GROAT_CPU_AGAIN_COMPARING /* and reports its comparisons */
+};
 
 /* Kinds of plain access. */
 enum { GROAT_CPU_READ, GROAT_CPU_WRITE, GROAT_CPU_ATOMIC };
@@ -155,6 +162,10 @@ struct groat_cpu_ops {
     /* NVIDIA: returns the lanes of the warp that are at this call, once no
      * thread can come to it before they go on. */
     unsigned (*active_lanes)(struct groat_cpu_env *env);
+    /* Reports a comparison of two values of `bytes` bytes; floats by their
+     * bits. */
+    void (*compared)(struct groat_cpu_env *env, unsigned long long a,
+                     unsigned long long b, unsigned bytes);
 };
 
 struct groat_cpu_env {
@@ -163,7 +174,7 @@ struct groat_cpu_env {
     unsigned block[3];
     unsigned grid[3];
     unsigned cluster_rank;
-    unsigned again; /* the cluster runs again; it already printed its output */
+    unsigned again; /* GROAT_CPU_FIRST or another */
     const struct groat_cpu_ops *ops;
     const unsigned char *shared; /* of a kernel that reports its accesses  */
 };

@@ -453,16 +453,20 @@ groat_cpu_bind(groat_cpu_env *env)
     return GROAT_CPU_HOOKS_VERSION;
 }
 
-#define GROAT_UNTOLD __attribute__((noinline, unused, no_sanitize("thread")))
+// The kernel's compiler instruments none of these.
+#ifdef __clang__
+#define GROAT_UNTOLD \
+    __attribute__((noinline, unused, no_sanitize("thread", "coverage")))
+#else
+#define GROAT_UNTOLD __attribute__((noinline, unused, no_sanitize("thread"), \
+                                    no_sanitize_coverage))
+#endif
+// Functions that stand behind a kernel's line.
+#define GROAT_BEHIND GROAT_UNTOLD __attribute__((section("groat_behind")))
 
 extern "C" const unsigned char __ehdr_start[]
     __attribute__((visibility("hidden")));
 extern "C" const unsigned char etext[] __attribute__((visibility("hidden")));
-
-#ifdef GROAT_CPU_TOLD
-// Functions that stand behind a kernel's line.
-#define GROAT_BEHIND GROAT_UNTOLD __attribute__((section("groat_behind")))
-
 extern "C" const unsigned char __start_groat_behind[]
     __attribute__((visibility("hidden")));
 extern "C" const unsigned char __stop_groat_behind[]
@@ -472,12 +476,43 @@ GROAT_UNTOLD static bool groat_cpu_is_behind(const void *at)
 {
     return at >= __start_groat_behind && at < __stop_groat_behind;
 }
-#else
-static bool groat_cpu_is_behind(const void *)
+
+// -fsanitize-coverage=trace-cmp calls these for each comparison.  They tell the
+// judge when it looks for what unwritten memory is compared with.
+#define GROAT_COMPARED(name, type, word) \
+    extern "C" GROAT_BEHIND void __sanitizer_cov_trace_##name(type a, type b) \
+    { \
+        groat_cpu_env *env = groat::cpu_env; \
+\
+        if (env != nullptr && env->again == GROAT_CPU_AGAIN_COMPARING) \
+            env->ops->compared(env, __builtin_bit_cast(word, a), \
+                               __builtin_bit_cast(word, b), sizeof(type)); \
+    }
+GROAT_COMPARED(cmp1, unsigned char, unsigned char)
+GROAT_COMPARED(cmp2, unsigned short, unsigned short)
+GROAT_COMPARED(cmp4, unsigned, unsigned)
+GROAT_COMPARED(cmp8, unsigned long, unsigned long)
+GROAT_COMPARED(const_cmp1, unsigned char, unsigned char)
+GROAT_COMPARED(const_cmp2, unsigned short, unsigned short)
+GROAT_COMPARED(const_cmp4, unsigned, unsigned)
+GROAT_COMPARED(const_cmp8, unsigned long, unsigned long)
+GROAT_COMPARED(cmpf, float, unsigned)
+GROAT_COMPARED(cmpd, double, unsigned long)
+
+extern "C" GROAT_BEHIND void __sanitizer_cov_trace_pc()
 {
-    return false;
 }
-#endif
+
+// `cases` begins with their number and the bits of the value.
+extern "C" GROAT_BEHIND void
+__sanitizer_cov_trace_switch(unsigned long value, const unsigned long *cases)
+{
+    groat_cpu_env *env = groat::cpu_env;
+
+    if (env != nullptr && env->again == GROAT_CPU_AGAIN_COMPARING)
+        for (unsigned long i = 0; i < cases[0]; i++)
+            env->ops->compared(env, value, cases[2 + i], cases[1] / 8);
+}
 
 // Where a thread was interrupted.  Touches nothing, as that may be anywhere.
 extern "C" __attribute__((visibility("default"))) GROAT_UNTOLD int

@@ -100,6 +100,10 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
                                         "-lm",
                                         "-lgcc_s",
                                         "-lc"};
+    /* clang instruments comparisons only along with something else. */
+    const char *comparisons =
+        c->gcc ? "-fsanitize-coverage=trace-cmp"
+               : "-fsanitize-coverage=func,trace-pc,trace-cmp";
     static const char *const sanitize[] = {
         "-O1", "-g1", "-fsanitize=address,undefined",
         "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"};
@@ -136,6 +140,8 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
     for (size_t i = 0; !c->sanitize && i < sizeof(plain) / sizeof(plain[0]);
          i++)
         options[count++] = plain[i];
+    if (!c->sanitize)
+        options[count++] = comparisons;
     for (size_t i = 0; c->sanitize && i < 5; i++)
         options[count++] = sanitize[i];
     /* A list of functions to leave alone would be no part of the key. */

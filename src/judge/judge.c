@@ -82,6 +82,7 @@ static const struct groat_cpu_ops hooks = {
     groat__judge_block_vote,
     groat__judge_cluster_load,
     groat__judge_active_lanes,
+    groat__judge_compared,
 };
 
 /* ---- a cluster --------------------------------------------------------- */

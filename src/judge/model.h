@@ -23,6 +23,8 @@
 
 enum {
     GROAT__JUDGE_UNWRITTEN = 32, /* places that read unwritten bytes         */
+    GROAT__JUDGE_PARTNERS = 48,  /* values that unwritten bytes are compared */
+                                 /* with                                     */
     GROAT__JUDGE_LANES = 64,     /* of the widest wave                       */
     GROAT__JUDGE_OPERAND = 32,   /* bytes of a lane in a wave-wide operation */
     GROAT__JUDGE_WARPGROUP = 4,  /* waves of a warpgroup                     */
@@ -269,8 +271,10 @@ typedef struct groat__judge_unwritten {
     } places[GROAT__JUDGE_UNWRITTEN];
     size_t count;
     groat__judge_log log;
-    size_t tried; /* place whose bytes are filled with `value`; 0: none */
-    uint32_t value;
+    size_t tried;   /* place whose bytes are filled with `value`; 0: none */
+    uint64_t value; /* of 8 bytes from a multiple of 8 */
+    uint64_t partners[GROAT__JUDGE_PARTNERS];
+    size_t partner_count;
 } groat__judge_unwritten;
 
 typedef struct groat__judge {

@@ -3,15 +3,15 @@
  * unwritten.c decides whether reads of unwritten shared memory matter, by
  * running the cluster again.
  *
- * Shared memory starts with random bytes.  The cluster runs again with zeros,
- * then with bytes that are a NaN in every format, in place of the unwritten
- * bytes that were read; the schedule stays the same.  The judge does not see
- * registers, but a value that reaches a branch or an address changes the
- * sequence of hooks and addresses, of which path is a hash, and one that
- * reaches an output changes what the cluster leaves in device memory.  Runs
- * that end with a finding are compared in the same way.  If a run differs, the
- * places that read such bytes are tried one by one: the first that makes a
- * difference alone is the finding.
+ * Shared memory starts with random bytes.  The cluster runs again with other
+ * values in place of the unwritten bytes that were read: some that are special,
+ * then those that the kernel compares such bytes with.  The schedule stays the
+ * same.  The judge does not see registers, but a value that reaches a branch or
+ * an address changes the sequence of hooks and addresses, of which path is a
+ * hash, and one that reaches an output changes what the cluster leaves in
+ * device memory.  Runs that end with a finding are compared in the same way.
+ * If a run differs, the places that read such bytes are tried one by one: the
+ * first that makes a difference alone is the finding.
  */
 #include "judge/unwritten.h"
 
@@ -32,6 +32,10 @@ enum {
  * of floats, above and below 0: a maximum passes over a NaN. */
 static const uint32_t values[] = {0, 0xffffffff, 0x01010101,
                                   1, 0x7b7b7b7b, 0xfbfbfbfb};
+
+/* What they hold in the run that looks for comparisons: its bytes, its halves
+ * and itself are unlike what a kernel computes. */
+#define MARK 0x5A93C6E1u
 
 /* ---- what was read ----------------------------------------------------- */
 
@@ -109,7 +113,7 @@ uint8_t groat__judge_unwritten_fill(const groat__judge *j,
     if (u->tried == 0 || block->unwritten[at] == 0 ||
         (u->tried != ALL && u->tried != block->unwritten[at]))
         return random;
-    return (uint8_t)(u->value >> 8 * (at % 4));
+    return (uint8_t)(u->value >> 8 * (at % 8));
 }
 
 void groat__judge_unwritten_forget(groat__judge *j)
@@ -119,7 +123,71 @@ void groat__judge_unwritten_forget(groat__judge *j)
             memset(j->blocks[b].unwritten, 0, j->launch->shared_bytes);
     j->unwritten.count = 0;
     j->unwritten.tried = 0;
+    j->unwritten.partner_count = 0;
     j->unwritten.log.count = 0;
+}
+
+/* ---- what it is compared with ------------------------------------------ */
+
+/* The low `bytes` bytes of a number, again and again. */
+static uint64_t repeat(uint64_t number, unsigned bytes)
+{
+    static const uint64_t ones[] = {[1] = 0x0101010101010101u,
+                                    [2] = 0x0001000100010001u,
+                                    [4] = 0x0000000100000001u,
+                                    [8] = 1};
+
+    return (number & ~(uint64_t)0 >> (64 - 8 * bytes)) * ones[bytes];
+}
+
+/* The signed number in the low `bytes` bytes. */
+static int64_t extend(uint64_t number, unsigned bytes)
+{
+    unsigned above = 64 - 8 * bytes;
+
+    return (int64_t)(number << above) >> above;
+}
+
+static void add_partner(groat__judge_unwritten *u, uint64_t value)
+{
+    for (size_t i = 0; i < u->partner_count; i++)
+        if (u->partners[i] == value)
+            return;
+    if (u->partner_count < GROAT__JUDGE_PARTNERS)
+        u->partners[u->partner_count++] = value;
+}
+
+/* Adds values around `other` if x, a number of `size` bytes, is the mark's
+ * `bytes` bytes from `at`, signed or not, plus an offset of up to `most`. */
+static void match(groat__judge_unwritten *u, uint64_t x, uint64_t other,
+                  unsigned size, unsigned bytes, unsigned at, int64_t most)
+{
+    uint64_t part = repeat(MARK, 4) >> 8 * at;
+    uint64_t plain = part & ~(uint64_t)0 >> (64 - 8 * bytes);
+    int64_t offset = extend(x - (uint64_t)extend(part, bytes), size);
+
+    if (offset < -most || offset > most)
+        offset = extend(x - plain, size);
+    if (offset < -most || offset > most)
+        return;
+    for (uint64_t near = 0; near < 3; near++)
+        add_partner(u, repeat(other - (uint64_t)offset + 1 - near, bytes));
+}
+
+void groat__judge_compared(struct groat_cpu_env *env, unsigned long long a,
+                           unsigned long long b, unsigned bytes)
+{
+    enum { NEAR = 1 << 16 };
+    groat__judge_unwritten *u = &groat__judge_of(env)->unwritten;
+
+    for (int turn = 0; turn < 2; turn++) {
+        uint64_t x = turn == 0 ? a : b;
+        uint64_t other = turn == 0 ? b : a;
+
+        for (unsigned size = 1; size <= bytes; size *= 2)
+            for (unsigned at = 0; at < (size < 4 ? 4 : 1); at += size)
+                match(u, x, other, bytes, size, at, size < 4 ? 0 : NEAR);
+    }
 }
 
 /* ---- what was written -------------------------------------------------- */
@@ -201,28 +269,51 @@ static bool is_over(const groat__judge *j)
     return j->failed && (j->late || j->finding.status != GROAT_JUDGED);
 }
 
-/* Whether the cluster behaves differently with other bytes at a place.  Leaves
+/* Whether the cluster behaves differently with a value at a place.  Leaves
  * device memory as it was before the cluster. */
-static bool matters(trial *t, size_t place)
+static bool differs(trial *t, size_t place, uint64_t value)
 {
     groat__judge *j = t->j;
-    bool same = true;
 
-    for (size_t v = 0; same && v < sizeof(values) / sizeof(values[0]); v++) {
-        j->unwritten.tried = place;
-        j->unwritten.value = values[v];
-        j->unwritten.log.count = 0;
-        j->failed = false;
-        j->finding = (groat__judge_finding){0};
-        t->run(j, t->corner, t->order);
-        take_back(&j->unwritten.log);
-        if (is_over(j))
-            return false;
-        same = j->failed == t->failed && j->path == t->path &&
-               strcmp(j->finding.text, t->finding.text) == 0 &&
-               are_equal(&t->first, &j->unwritten.log);
+    j->unwritten.tried = place;
+    j->unwritten.value = value;
+    j->unwritten.log.count = 0;
+    j->failed = false;
+    j->finding = (groat__judge_finding){0};
+    t->run(j, t->corner, t->order);
+    take_back(&j->unwritten.log);
+    return !is_over(j) && (j->failed != t->failed || j->path != t->path ||
+                           strcmp(j->finding.text, t->finding.text) != 0 ||
+                           !are_equal(&t->first, &j->unwritten.log));
+}
+
+/* Looks for what unwritten bytes are compared with. */
+static bool find_partners(trial *t)
+{
+    bool found;
+
+    t->j->env.again = GROAT_CPU_AGAIN_COMPARING;
+    found = differs(t, ALL, repeat(MARK, 4));
+    t->j->env.again = GROAT_CPU_AGAIN;
+    return found;
+}
+
+/* Whether it does with any; partners are looked for with all places at once. */
+static bool matters(trial *t, size_t place)
+{
+    groat__judge_unwritten *u = &t->j->unwritten;
+    bool found = false;
+
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        found = differs(t, place, repeat(values[i], 4));
+        if (found || is_over(t->j))
+            return found;
     }
-    return !same;
+    if (place == ALL)
+        found = find_partners(t);
+    for (size_t i = 0; !found && !is_over(t->j) && i < u->partner_count; i++)
+        found = differs(t, place, u->partners[i]);
+    return found;
 }
 
 /* Adds an unwritten read to the finding of a timeout: it may be the cause. */
@@ -279,11 +370,11 @@ void groat__judge_unwritten_settle(groat__judge *j,
     t.failed = j->failed;
     t.path = j->path;
     u->log = (groat__judge_log){0};
-    j->env.again = 1;
+    j->env.again = GROAT_CPU_AGAIN;
     take_back(&t.first);
     find_place(&t);
     put_back(&t.first);
-    j->env.again = 0;
+    j->env.again = GROAT_CPU_FIRST;
     free(u->log.items);
     u->log = t.first;
 }

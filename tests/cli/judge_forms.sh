@@ -268,6 +268,43 @@ __global__ void k(const float *x, float *y)
     y[threadIdx.x] = most;
 }
 END
+while IFS='|' read -r type test; do
+    wrong "a comparison of what nobody wrote: $test" "nobody has written yet" \
+        --buffer y=32 --arg n=7654321 <<END
+__global__ void k(int *y, int n)
+{
+    __shared__ $type s[64];
+    s[threadIdx.x] = threadIdx.x;
+    int x = 0;
+    const $type v = s[threadIdx.x + 32];
+    $test;
+    y[threadIdx.x] = x;
+}
+END
+done <<'END'
+int|if (v == 3) x = 1
+int|x = v != n
+int|if (v + 7 == -40) x = 1
+int|if (v > 1000 && v < 1010) x = 1
+unsigned char|if (v == 77) x = 1
+short|if (v == -1234) x = 1
+unsigned long long|if (v == 123456789012345ull) x = 1
+int|switch (v) { case 5: x = 1; break; case 1017: x = 8; break; }
+float|if (v == 3.f) x = 1
+double|if (v == 0.1) x = 1
+END
+right "a comparison that nobody uses" --buffer y=32 <<'END'
+__global__ void k(int *y)
+{
+    __shared__ int s[64];
+    s[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    int x = s[threadIdx.x * 2];
+    if (x == 3)
+        x = 77;
+    y[threadIdx.x] = threadIdx.x < 16 ? x : 0;
+}
+END
 printf '\000\000\000B' >sum
 wrong "an output that is added to" "first sum[0], expected 32, got" \
     --buffer "sum=1:out exact" --expect sum=sum <<'END'
