@@ -159,22 +159,33 @@ class Bench:
         """Seconds of each that passes; what it executes lies in lines/."""
         known = os.path.join(self.work, 'tests.json')
         if not os.path.isfile(known):
-            self.make('all', folder=self.covered)
-            self.make('check', 'TESTS=', folder=self.covered)
-            seconds = {}
-            for test in self.tests:
-                self.check([test], self.covered,
-                           GCOV_PREFIX=self.counts_of(test))
-                start = time.monotonic()
-                if self.check([test]) == 0:
-                    seconds[test] = round(time.monotonic() - start, 1)
+            self.make('check', 'TESTS_ENVIRONMENT=GCOV_PREFIX='
+                      + self.counts_of('$(basename $@)'),
+                      folder=self.covered, CK_DEFAULT_TIMEOUT='240')
+            self.make('check', 'TESTS_ENVIRONMENT=touch $@.start;')
+            seconds = {test: self.seconds_of(test) for test in self.tests
+                       if self.passed(test)}
             with open(known, 'w', encoding='utf-8') as file:
                 json.dump(seconds, file, indent=1)
         with open(known, encoding='utf-8') as file:
             return json.load(file)
 
+    def record_of(self, test, kind):
+        return os.path.join(self.build, os.path.splitext(test)[0] + kind)
+
+    def seconds_of(self, test):
+        return round(os.path.getmtime(self.record_of(test, '.trs'))
+                     - os.path.getmtime(self.record_of(test, '.log.start')), 1)
+
+    def passed(self, test):
+        try:
+            with open(self.record_of(test, '.trs'), encoding='utf-8') as file:
+                return not re.search('test-result: (FAIL|ERROR)', file.read())
+        except OSError:
+            return False
+
     def counts_of(self, test):
-        return os.path.join(self.work, 'lines', test.replace('/', '-'))
+        return os.path.join(self.work, 'lines', os.path.splitext(test)[0])
 
     def executed(self, test, name):
         """(lines with code: number -> whether test ran it, functions: (first,
@@ -255,16 +266,7 @@ class Bench:
         return 'alive', None
 
     def failed(self, tests):
-        for test in tests:
-            stem = os.path.splitext(test)[0] if test.endswith('.sh') else test
-            try:
-                with open(os.path.join(self.build, stem + '.trs'),
-                          encoding='utf-8') as file:
-                    if 'test-result: FAIL' in file.read():
-                        return test
-            except OSError:
-                return test
-        return 'make'
+        return next((test for test in tests if not self.passed(test)), 'make')
 
     def try_one(self, site):
         name, begin, end, put = site
