@@ -665,6 +665,12 @@ printf '%s\ngrid 1, 1, 65536\n' "$buffers" >odd/run.def
 expect "a grid that CUDA has not" 2 run ./odd $on
 says "is told" "the grid of odd is 1, 1, 65536 blocks; CUDA allows 65535 of Y and of Z"
 expect "but others" 0 run ./odd --target cpu:gfx950
+printf 'arg n int 0..64 7 - "of x"\n%s\n' "$buffers" | sed 's/400, 500/n - 8, -4/' >odd/run.def
+head -c 64 /dev/zero | tr '\000' '\310' >four.raw
+expect "random numbers up to an argument" 0 run ./odd $on --arg n=4 --expect y=four.raw
+expect "from another" 1 run ./odd $on --arg n=0 --expect y=four.raw
+expect "a range that ends before it begins" 2 run ./odd $on
+says "is told" "odd/run.def line 2: random from -1 to -4 of buffer x: the first must be no more than"
 printf 'arg half int 1..9 5 - "of y"\n%s\n' "$buffers" >odd/run.def
 expect "an argument with a constant's name" 2 run ./odd $on
 says "is refused" "odd/run.def line 1: half is a constant of params.def already"

@@ -207,10 +207,37 @@ static groat_status plan_shape(const scope *s, const groat__run_buffer *from,
     return GROAT_OK;
 }
 
+/* Computes the lowest and the highest number of random(LOW,HIGH). */
+static groat_status range_of(const scope *s, const groat__run_buffer *from,
+                             double range[2], groat_error *error)
+{
+    for (size_t i = 0; i < 2; i++) {
+        char *end = NULL;
+        int64_t whole = 0;
+        groat_status status;
+
+        if (groat__run_def_real(from->range[i], &end, &range[i]) &&
+            end[strspn(end, " \t")] == '\0')
+            continue;
+        status = evaluate(s, from->range[i], from->line, &whole, error);
+        if (status != GROAT_OK)
+            return status;
+        range[i] = (double)whole;
+    }
+    return range[0] <= range[1]
+               ? GROAT_OK
+               : refuse(s->folder, from->line, error,
+                        "random from %g to %g of buffer %.64s: the first "
+                        "must be no more than the second",
+                        range[0], range[1], from->name);
+}
+
 static groat_status plan_buffer(const scope *s, const groat__run_buffer *from,
                                 groat_buffer *to, groat_error *error)
 {
     const groat__folder *f = s->folder;
+    double range[2];
+    groat_status status;
 
     to->name = from->name;
     to->element = element_of(f, s->spec, from->dtype);
@@ -231,7 +258,10 @@ static groat_status plan_buffer(const scope *s, const groat__run_buffer *from,
         return refuse(f, from->line, error,
                       "ulp and relative are for floats, %.60s is exact or none",
                       to->element->name);
-    return plan_shape(s, from, to, error);
+    status = plan_shape(s, from, to, error);
+    if (status == GROAT_OK && from->fill == GROAT__FILL_RANDOM)
+        status = range_of(s, from, range, error);
+    return status;
 }
 
 static groat_status plan_grid(const scope *s, groat_plan *plan,
@@ -297,7 +327,7 @@ static groat_status plan(const groat_spec *spec, const int64_t *values,
 /* ---- filling --------------------------------------------------------------
  */
 
-static double number_for(const groat__run_buffer *from,
+static double number_for(groat__fill fill, const double range[2],
                          const groat__element *element, size_t index,
                          uint64_t *state)
 {
@@ -307,14 +337,14 @@ static double number_for(const groat__run_buffer *from,
                           : (uint64_t)1 << 53;
     double part;
 
-    if (from->fill == GROAT__FILL_ZEROS)
+    if (fill == GROAT__FILL_ZEROS)
         return 0;
-    if (from->fill == GROAT__FILL_RAMP)
+    if (fill == GROAT__FILL_RAMP)
         return (double)(index % period);
     part = (double)(groat__host_draw(state) >> 11) * 0x1p-53;
     if (element->kind == GROAT__ELEMENT_FLOAT)
-        return from->low + part * (from->high - from->low);
-    return floor(from->low + part * (from->high - from->low + 1));
+        return range[0] + part * (range[1] - range[0]);
+    return floor(range[0] + part * (range[1] - range[0] + 1));
 }
 
 /* Stores element `index` of an integer ramp, modulo the type's range. */
@@ -333,9 +363,14 @@ static void fill(const groat_spec *spec, const groat_plan *p, size_t index,
     const groat__element *element = buffer->element;
     size_t width = (size_t)element->bytes;
     uint64_t state = groat__host_mix(seed * GROAT_PLAN_BUFFERS + index + 1);
+    const scope s = {folder_of(p), spec, p->values,
+                     folder_of(p)->def.arg_count};
+    double range[2] = {0, 0};
     unsigned char *to = data;
 
-    (void)spec;
+    /* plan() has computed the range, too. */
+    if (from->fill == GROAT__FILL_RANDOM)
+        (void)range_of(&s, from, range, NULL);
     if (from->fill == GROAT__FILL_POISON) {
         groat__element_spoil(element, buffer->bytes, data);
         return;
@@ -345,8 +380,9 @@ static void fill(const groat_spec *spec, const groat_plan *p, size_t index,
             element->kind != GROAT__ELEMENT_FLOAT)
             store_ramp(element, i, to + i * width);
         else
-            groat__element_store(element, number_for(from, element, i, &state),
-                                 to + i * width);
+            groat__element_store(
+                element, number_for(from->fill, range, element, i, &state),
+                to + i * width);
 }
 
 /* ---- binding ------------------------------------------------------------- */

@@ -17,8 +17,8 @@
 
 typedef struct reader {
     groat__run_def *def;
-    char *at;          /* rest of the line */
-    const char *field; /* the field read last, for messages */
+    char *at;       /* rest of the line */
+    char field[61]; /* the beginning of the one read last, for messages */
     int line;
     groat_error *error;
 } reader;
@@ -45,13 +45,19 @@ static groat_status bad(reader *r, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(what, sizeof(what), format, args);
     va_end(args);
-    (void)snprintf(whole, sizeof(whole), "%s, at '%.60s'", what, r->field);
+    (void)snprintf(whole, sizeof(whole), "%s, at '%s'", what, r->field);
     return groat__run_def_fail(r->def, r->line, GROAT_INVALID, whole, r->error);
 }
 
 static void skip_blanks(reader *r)
 {
     r->at += strspn(r->at, " \t");
+}
+
+/* Keeps what messages show: parsing changes the text. */
+static void show(reader *r, const char *text)
+{
+    (void)snprintf(r->field, sizeof(r->field), "%s", text);
 }
 
 /* Returns the next field, up to a blank outside of parentheses, or NULL at the
@@ -62,16 +68,15 @@ static char *take_word(reader *r)
     int depth = 0;
 
     skip_blanks(r);
-    r->field = word = r->at;
+    word = r->at;
     while (*r->at != '\0' && (depth > 0 || (*r->at != ' ' && *r->at != '\t'))) {
         depth += (*r->at == '(') - (*r->at == ')');
         r->at++;
     }
-    if (r->at == word)
-        return NULL;
     if (*r->at != '\0')
         *r->at++ = '\0';
-    return word;
+    show(r, word);
+    return *word == '\0' ? NULL : word;
 }
 
 static char *take_quoted(reader *r)
@@ -80,7 +85,7 @@ static char *take_quoted(reader *r)
     char *end;
 
     skip_blanks(r);
-    r->field = r->at;
+    show(r, r->at);
     if (*r->at != '"' || (end = strchr(r->at + 1, '"')) == NULL)
         return NULL;
     text = r->at + 1;
@@ -117,7 +122,7 @@ static bool whole(const char *text, char **end, int64_t *out)
     return errno == 0;
 }
 
-static bool real(const char *text, char **end, double *out)
+bool groat__run_def_real(const char *text, char **end, double *out)
 {
     if (!groat__is_digit(text[*text == '-']) && *text != '.')
         return false;
@@ -152,7 +157,7 @@ static size_t cut_list(char *list, const char **items, size_t room)
 static groat_status take_end(reader *r)
 {
     skip_blanks(r);
-    r->field = r->at;
+    show(r, r->at);
     return *r->at == '\0' ? GROAT_OK : bad(r, "the end of the line expected");
 }
 
@@ -197,7 +202,8 @@ static groat_status read_float_arg(reader *r, groat_driver_arg *arg)
     if (dash == NULL || strcmp(dash, "-") != 0)
         return bad(r, "the allowed values of a float are '-'");
     deflt = take_word(r);
-    if (deflt == NULL || !real(deflt, &end, &value) || *end != '\0')
+    if (deflt == NULL || !groat__run_def_real(deflt, &end, &value) ||
+        *end != '\0')
         return bad(r, "a number expected");
     arg->deflt = groat_arg_of_real(value);
     return GROAT_OK;
@@ -242,7 +248,7 @@ static groat_status read_shape(reader *r, const char *shape[GROAT_RANK],
     char *end;
 
     skip_blanks(r);
-    r->field = r->at;
+    show(r, r->at);
     end = *r->at == '[' ? strchr(r->at, ']') : NULL;
     if (end == NULL)
         return bad(r, "a shape [EXPRESSION, ...] expected");
@@ -254,21 +260,17 @@ static groat_status read_shape(reader *r, const char *shape[GROAT_RANK],
                                : bad(r, "more than %d dimensions", GROAT_RANK);
 }
 
-/* Returns what follows "word(", the last ")" too; NULL: text is no "word(...)".
- */
+/* Returns what stands between the parentheses of "word(...)", with its end in
+ * place of the last one; NULL: text is no "word(...)". */
 static char *inside(char *text, const char *word)
 {
     size_t len = strlen(word);
+    char *last = text + strlen(text) - 1;
 
-    if (strncmp(text, word, len) != 0 || text[len] != '(' ||
-        text[strlen(text) - 1] != ')')
+    if (strncmp(text, word, len) != 0 || text[len] != '(' || *last != ')')
         return NULL;
+    *last = '\0';
     return text + len + 1;
-}
-
-static bool closes(const char *text)
-{
-    return strcmp(text, ")") == 0;
 }
 
 /* Whether a relative path stays below where it begins. */
@@ -286,30 +288,14 @@ static bool stays_inside(const char *path)
     return true;
 }
 
-/* Cuts the path out of "PATH)" if it stays in the family's folder. */
-static bool take_path(char *text, const char **path)
-{
-    char *end = text + strlen(text) - 1;
-
-    *end = '\0';
-    if (stays_inside(text)) {
-        *path = text;
-        return true;
-    }
-    *end = ')';
-    return false;
-}
-
 static groat_status read_fill(reader *r, groat__run_buffer *buffer)
 {
     static const char expected[] =
-        "random(LOW,HIGH) with LOW no more than HIGH, ramp, zeros, poison or "
-        "file(PATH) in the family's folder expected";
+        "random(LOW,HIGH), ramp, zeros, poison or file(PATH) in the family's "
+        "folder expected";
     static const char *const plain[] = {"random", "ramp", "zeros", "poison"};
     char *word = take_word(r);
-    char *path;
     char *range;
-    char *end = NULL;
 
     if (word == NULL)
         return bad(r, expected);
@@ -319,16 +305,12 @@ static groat_status read_fill(reader *r, groat__run_buffer *buffer)
             return GROAT_OK;
         }
     buffer->fill = GROAT__FILL_FILE;
-    path = inside(word, "file");
-    if (path != NULL)
-        return take_path(path, &buffer->path) ? GROAT_OK : bad(r, expected);
+    buffer->path = inside(word, "file");
+    if (buffer->path != NULL)
+        return stays_inside(buffer->path) ? GROAT_OK : bad(r, expected);
     buffer->fill = GROAT__FILL_RANDOM;
     range = inside(word, "random");
-    if (range == NULL || !real(range, &end, &buffer->low) || *end != ',')
-        return bad(r, expected);
-    range = end + 1 + strspn(end + 1, " ");
-    return real(range, &end, &buffer->high) && closes(end) &&
-                   buffer->low <= buffer->high
+    return range != NULL && cut_list(range, buffer->range, 2) == 2
                ? GROAT_OK
                : bad(r, expected);
 }
@@ -341,11 +323,12 @@ static groat_status read_tolerance(reader *r, groat__run_buffer *buffer)
     char *word = take_word(r);
     char *end = NULL;
     char *number;
-    char *path = word == NULL ? NULL : inside(word, "file");
 
-    if (path != NULL && !take_path(path, &buffer->expected))
+    if (word != NULL)
+        buffer->expected = inside(word, "file");
+    if (buffer->expected != NULL && !stays_inside(buffer->expected))
         return bad(r, expected);
-    if (path != NULL)
+    if (buffer->expected != NULL)
         word = take_word(r);
     if (word == NULL)
         return bad(r, expected);
@@ -360,8 +343,9 @@ static groat_status read_tolerance(reader *r, groat__run_buffer *buffer)
         buffer->tolerance = GROAT_TOLERANCE_RELATIVE;
         number = inside(word, "relative");
     }
-    return number != NULL && real(number, &end, &buffer->allowed) &&
-                   closes(end) && buffer->allowed >= 0
+    return number != NULL &&
+                   groat__run_def_real(number, &end, &buffer->allowed) &&
+                   *end == '\0' && buffer->allowed >= 0
                ? GROAT_OK
                : bad(r, expected);
 }
@@ -413,7 +397,7 @@ static groat_status read_field(reader *r, const char **out)
 
     *out = take_word(r);
     skip_blanks(r);
-    r->field = r->at;
+    show(r, r->at);
     if (!groat__is_name(*out) || *r->at != '=')
         return bad(r, "FIELD = VALUE expected");
     r->at++;
@@ -476,7 +460,7 @@ static groat_status read_grid(reader *r)
     size_t count;
 
     skip_blanks(r);
-    r->field = r->at;
+    show(r, r->at);
     if (r->def->grid_line != 0)
         return bad(r, "grid is there once, in line %d", r->def->grid_line);
     r->def->grid_line = r->line;
@@ -487,7 +471,7 @@ static groat_status read_grid(reader *r)
 static groat_status read_moved(reader *r)
 {
     skip_blanks(r);
-    r->field = r->at;
+    show(r, r->at);
     if (r->def->moved != NULL)
         return bad(r, "moved is there once, in line %d", r->def->moved_line);
     r->def->moved = r->at;
@@ -542,7 +526,7 @@ groat_status groat__run_def_read(const char *family, char *text,
             text[len - 1] = '\0';
         r.line++;
         r.at = text;
-        r.field = text;
+        show(&r, text);
         status = read_line(&r);
         text += len + (last ? 0 : 1);
     }

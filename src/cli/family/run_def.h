@@ -17,12 +17,13 @@
  *
  * DEFAULT is a number or, for an int, an expression in parentheses.  DTYPE is
  * one of element.h, or {PARAMETER}: the value of an enum parameter in the
- * spec, where fp8 means e4m3, or e4m3fnuz on gfx942.  FILL is random(LOW,HIGH),
- * ramp, zeros, poison or file(PATH), a path in the family's folder.  A map is a
- * tensor map of a buffer: the box of one copy, in the order of the buffer's
- * shape, and the swizzle's span in bytes, an expression: 0, 32, 64 or 128.
- * TOLERANCE is exact, ulp(N), relative(X) or none.  Expressions are those of
- * params.def, over its names and the int arguments.
+ * spec, where fp8 means e4m3, or e4m3fnuz on gfx942.  FILL is random(LOW,HIGH)
+ * of numbers or expressions, ramp, zeros, poison or file(PATH), a path in the
+ * family's folder.  A map is a tensor map of a buffer: the box of one copy, in
+ * the order of the buffer's shape, and the swizzle's span in bytes, an
+ * expression: 0, 32, 64 or 128. TOLERANCE is exact, ulp(N), relative(X) or
+ * none.  Expressions are those of params.def, over its names and the int
+ * arguments.
  */
 #ifndef GROAT_CLI_FAMILY_RUN_DEF_H
 #define GROAT_CLI_FAMILY_RUN_DEF_H
@@ -49,8 +50,7 @@ typedef struct groat__run_buffer {
     bool input;
     bool output;
     groat__fill fill;
-    double low; /* of random */
-    double high;
+    const char *range[2]; /* of random: numbers or expressions */
     const char *path;     /* of file */
     const char *expected; /* the file of an output's content; NULL: none */
     groat_tolerance tolerance;
@@ -105,6 +105,9 @@ typedef struct groat__run_def {
  * stores its name and value, `index` if it has none.  False at the end. */
 bool groat__enumerator_next(const char **list, size_t index, const char **name,
                             size_t *len, int64_t *value);
+
+/* Parses a finite decimal number; *end is behind it.  False: there is none. */
+bool groat__run_def_real(const char *text, char **end, double *out);
 
 /* Parses text in place; it must outlive *out.  Errors: INVALID,
  * "FAMILY/run.def line N: what was expected, at '...'". */
