@@ -37,6 +37,9 @@ printf 'x' | dd of="$work/y" conv=notrunc 2>/dev/null
 expect "the bandwidth of a kernel that is wrong" 1 bench stream "$work/sums" \
     --target cpu:sm_90a --arg rows=2 --input x="$work/x" --expect y="$work/y"
 says "a kernel that is wrong: is said" "an output of 'sums:"
+sed -i 's/run->y\[row\] = /&1 + /' "$work/sums/reference.c"
+expect "without files" 1 bench stream "$work/sums" --target cpu:sm_90a --arg rows=2
+says "without files: is said" "an output of 'sums:"
 printf '\377\377\377\017' >"$work/block"
 for block in $(seq 64); do cat "$work/block"; done >"$work/table"
 expect "a page table that lies" 2 bench stream paged_row_indices \
