@@ -544,6 +544,17 @@ reference() {
 reference "does not compile" "void reference(const struct run *run) { x; }" \
     "bad/reference.c does not compile"
 says "the compiler's words" "reference.c:3"
+reference "reads past the end" "void reference(const struct run *run)
+{
+    for (int i = 0; i < 1 << 20; i++)
+        *run->y += run->x[i];
+}" "it may have reached past the end of a buffer"
+says "its line" "reference.c:6"
+reference "divides by 0" "void reference(const struct run *run)
+{
+    *run->y = (int)run->rows / (int)(run->rows - 5);
+}" "reference.c crashed: Floating point exception"
+says "the line of a division" "reference.c:5"
 reference "crashes" "void reference(const struct run *run) { abort(); }" \
     "reference.c crashed: Aborted"
 reference "reads past a buffer" "static volatile float last;

@@ -158,13 +158,52 @@ static size_t size_of_file(const groat_plan *plan)
            GUARD;
 }
 
+/* Of main.c: at a fault, addr2line tells the line that an instruction is in.
+ * gregs[16] is REG_RIP, which has a name with _GNU_SOURCE only. */
+static const char catch_faults[] =
+    "#include <fcntl.h>\n#include <signal.h>\n#include <stdio.h>\n"
+    "#include <sys/mman.h>\n#include <sys/prctl.h>\n#include <sys/wait.h>\n"
+    "#include <ucontext.h>\n#include <unistd.h>\n"
+    "static char *program;\n"
+    "static char stack[1 << 16];\n"
+    "static void tell_line(int number, siginfo_t *info, void *state)\n{\n"
+    "    const mcontext_t *at = &((const ucontext_t *)state)->uc_mcontext;\n"
+    "    unsigned long long where = 0;\n"
+    "    char text[24];\n"
+    "    pid_t child;\n\n"
+    "    (void)info;\n"
+    "#if defined(__x86_64__)\n"
+    "    where = (unsigned long long)at->gregs[16];\n"
+    "#elif defined(__aarch64__)\n"
+    "    where = at->pc;\n"
+    "#endif\n"
+    "    snprintf(text, sizeof(text), \"0x%llx\", where);\n"
+    "    child = fork();\n"
+    "    if (child == 0) {\n"
+    "        dup2(2, 1);\n"
+    "        execlp(\"addr2line\", \"addr2line\", \"-s\", \"-e\", program, "
+    "text, (char *)0);\n"
+    "        _exit(1);\n"
+    "    }\n"
+    "    waitpid(child, 0, 0);\n"
+    "    signal(number, SIG_DFL);\n"
+    "    raise(number);\n"
+    "}\n"
+    "static int catch_faults(char *name)\n{\n"
+    "    stack_t own = {.ss_sp = stack, .ss_size = sizeof(stack)};\n"
+    "    struct sigaction how = {.sa_sigaction = tell_line, .sa_flags = "
+    "SA_SIGINFO | SA_ONSTACK};\n\n"
+    "    program = name;\n"
+    "    return sigaltstack(&own, 0) || sigaction(SIGSEGV, &how, 0) ||\n"
+    "           sigaction(SIGBUS, &how, 0) || sigaction(SIGFPE, &how, 0);\n"
+    "}\n";
+
 static void add_main(const groat_plan *plan, groat__str *out)
 {
     size_t arg = 0;
 
+    groat__str_add(out, catch_faults);
     groat__str_addf(out,
-                    "#include <fcntl.h>\n#include <signal.h>\n"
-                    "#include <sys/mman.h>\n#include <sys/prctl.h>\n"
                     "int main(int count, char **words)\n{\n"
                     "    int late = prctl(PR_SET_PDEATHSIG, SIGKILL);\n"
                     "    int file = open(words[count - 1], O_RDWR);\n"
@@ -188,7 +227,8 @@ static void add_main(const groat_plan *plan, groat__str *out)
                         plan->buffers[i].name, place_in_file(plan, i));
     groat__str_addf(out,
                     "        .grid = {%u, %u, %u},\n    };\n\n"
-                    "    if (late || file < 0 || data == MAP_FAILED)\n"
+                    "    if (late || file < 0 || data == MAP_FAILED || "
+                    "catch_faults(words[0]))\n"
                     "        return 99;\n",
                     plan->grid[0], plan->grid[1], plan->grid[2]);
     for (size_t i = 0; i < plan->buffer_count; i++)
@@ -220,24 +260,27 @@ static char *path_in(const groat__reference *r, const char *name)
     return groat__str_take(&path);
 }
 
-/* names: paths of run.h, main.c and the program.  reference.c is -include'd, so
- * that there is one translation unit to compile as C. */
+/* names: paths of run.h, main.c and the program, in which an instruction's
+ * address is that of its line table.  g++ forgets a language after a file. */
 static groat_status compile(const groat__reference *r, char *const names[3],
                             groat_error *error)
 {
     const char *compiler = getenv("GROAT_CXX");
     const char *words[] = {compiler && *compiler ? compiler : "c++",
-                           "-x",
-                           "c",
                            "-std=gnu11",
                            "-O2",
+                           "-g1",
+                           "-no-pie",
                            "-Wall",
                            "-I",
                            r->folder.data,
                            "-include",
                            names[0],
-                           "-include",
+                           "-x",
+                           "c",
                            r->source.data,
+                           "-x",
+                           "c",
                            names[1],
                            "-lm",
                            "-o",
