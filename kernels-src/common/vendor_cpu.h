@@ -9,7 +9,11 @@
 // Always inlined, as on GPUs: the line table then maps the return address of a
 // call into the judge to the whole chain of calls in the kernel.
 #define GROAT_DEVICE inline __attribute__((always_inline))
-#define GROAT_PRINT(...) ((void)(groat::cpu_env->again != 0 || dprintf(2, __VA_ARGS__)))
+#ifndef GROAT_CPU_SILENT
+#define GROAT_CPU_SILENT 0
+#endif
+#define GROAT_PRINT(...) \
+    ((void)(GROAT_CPU_SILENT || groat::cpu_env->again != 0 || dprintf(2, __VA_ARGS__)))
 #define GROAT_UNROLL
 #define GROAT_ROLLED
 extern "C" int dprintf(int file, const char *format, ...)

@@ -53,21 +53,24 @@ static long major_of(const cxx *c)
 }
 
 /* Puts what a local variable holds that nobody set: the same value each time,
- * so that what it spoils is noticed.  gcc 12 and clang can do that.  Returns
- * how many options that are. */
+ * so that what it spoils is noticed.  gcc 12 and clang can do that.  With zeros
+ * a kernel runs for the second time, and does not print again.  Returns how
+ * many options that are. */
 static size_t add_locals(const cxx *c, const char **options)
 {
     long major = major_of(c);
+    size_t count = 0;
 
+    if (c->zero_locals)
+        options[count++] = "-DGROAT_CPU_SILENT=1";
     if (c->gcc && major < 12)
-        return 0;
-    options[0] = c->zero_locals ? "-ftrivial-auto-var-init=zero"
-                                : "-ftrivial-auto-var-init=pattern";
-    if (c->gcc || !c->zero_locals || major >= 16)
-        return 1;
-    options[1] = "-enable-trivial-auto-var-init-zero-knowing-it-will-be-"
-                 "removed-from-clang";
-    return 2;
+        return count;
+    options[count++] = c->zero_locals ? "-ftrivial-auto-var-init=zero"
+                                      : "-ftrivial-auto-var-init=pattern";
+    if (!c->gcc && c->zero_locals && major < 16)
+        options[count++] = "-enable-trivial-auto-var-init-zero-knowing-it-"
+                           "will-be-removed-from-clang";
+    return count;
 }
 
 /* Puts what one of the compilers alone is told; returns how many that are. */

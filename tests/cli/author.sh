@@ -670,6 +670,13 @@ printf '%s\n' "$buffers" >odd/run.def
 expect "a NaN that is left alone" 0 run ./odd $on
 expect "the largest numbers, not written" 1 run ./odd:what=leave $on
 answers "are missed" "expected 448, got nan (0x7f), as it was filled before the launch"
+cp odd/odd.h odd.h
+sed -i 's/    const float x = .*/    float x;\n    if (i != 7)\n        x = bits_float(global_load4(args.x + i * 4));/' odd/odd.h
+expect "a local that may be unset, beside wrong bytes" 1 run ./odd $on
+says "it is told" "a local variable that nobody set decides what is in y[7] ("
+says "with its line" "'x' may be used uninitialized, declared at odd/odd.h:"
+answers "and so are they" "bytes are wrong; first y[7], expected"
+mv odd.h odd/odd.h
 expect "an input that is changed" 1 run ./odd:what=spoil $on
 answers "is named" "odd_spoil changed x[5], which is an input"
 printf '%s\ngrid 1, 1, 65536\n' "$buffers" >odd/run.def

@@ -268,6 +268,33 @@ __global__ void k(const float *x, float *y)
     y[threadIdx.x] = most;
 }
 END
+wrong "an array that is set in part" "a local variable or array that nobody set decides what is in y[24]: " \
+    --buffer x=n --buffer y=32 --arg n=120 <<'END'
+__global__ void k(const float *x, float *y, int n)
+{
+    float own[4], sum = 0;
+    for (int i = 0; i < 4; i++) {
+        int c = threadIdx.x + i * 32;
+        if (c < n)
+            own[i] = x[c];
+        sum += own[i];
+    }
+    y[threadIdx.x] = sum;
+}
+END
+right "an array whose unset part is not used, one line printed" --buffer y=32:out <<'END'
+#include <cstdio>
+__global__ void k(float *y)
+{
+    float own[4];
+    for (int i = 0; i < int(threadIdx.x % 4); i++)
+        own[i] = i;
+    if (threadIdx.x == 0)
+        printf("printed once\n");
+    y[threadIdx.x] = threadIdx.x % 4 ? own[0] : 7;
+}
+END
+[ "$(grep -c "printed once" "$err")" -eq 1 ] || fail "one line printed" "$(cat "$err")"
 while IFS='|' read -r type test; do
     wrong "a comparison of what nobody wrote: $test" "nobody has written yet" \
         --buffer y=32 --arg n=7654321 <<END

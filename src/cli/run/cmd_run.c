@@ -55,9 +55,11 @@ static void print_error(const groat__comparison *sum)
 
 static void print_verdict(const groat__trial *trial, const groat_error *error)
 {
-    if (error->status == GROAT_JUDGED)
+    if (error->status == GROAT_JUDGED) {
         (void)printf("  verified  NO: %s\n", error->text);
-    else if (trial->verdict == GROAT__UNKNOWN)
+        if (trial->sum.mismatches)
+            print_wrong(trial);
+    } else if (trial->verdict == GROAT__UNKNOWN)
         (void)printf("  verified  %s: %s\n",
                      trial->launch_us <= 0 ? "not run"
                      : error->status       ? "not compared"
@@ -177,10 +179,10 @@ static int run_one(groat__cli *cli, groat__trial *trial, size_t index)
     if (!status) {
         groat__progress_show(&cli->progress, index, cli->word_count,
                              "running %s", trial->info.name);
-        trial->summed = groat__locals_suspect(trial);
+        trial->keeps = groat__locals_wanted(trial);
         status = groat__trial_launch(cli, trial, &error);
     }
-    if (!status && trial->verdict != GROAT__WRONG)
+    if (!status && groat__locals_wanted(trial))
         status = groat__locals_check(cli, trial, &error);
     groat__progress_clear(&cli->progress);
     if (status)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * locals.c - decides whether a local variable matters that may be unset.
+ * locals.c - decides whether a local variable matters that nobody set.
  *
- * Of such a variable the compiler only warns, as many a sound kernel has one.
- * A kernel with that warning runs again with zeros in variables that nobody
- * set: if an output differs, or a rule is broken, the warning becomes a
- * finding.
+ * Of a variable that may be unset the compiler only warns, as many a sound
+ * kernel has one, and of arrays it does not even do that.  A kernel runs again
+ * with zeros in variables that nobody set: if an output differs, or a rule is
+ * broken, that is a finding.  Where an output differs from run to run anyway,
+ * as with a clock in it, it tells nothing.
  */
 #include "cli/run/locals.h"
 
@@ -29,30 +30,53 @@ static const char *find_warning(const char *log)
     return first;
 }
 
-bool groat__locals_suspect(const groat__trial *trial)
+bool groat__locals_wanted(const groat__trial *trial)
 {
     return strncmp(groat_spec_target(trial->spec), "cpu:", 4) == 0 &&
-           trial->info.log != NULL && find_warning(trial->info.log) != NULL;
+           trial->folder != NULL;
 }
 
-/* Writes the first warning's line without its mark, and how many others there
- * are. */
+/* Appends where gcc says that the variable of a warning was declared: the
+ * warning itself may be in a function that is not the author's. */
+static void add_declared(const char *mark, char *out, size_t room)
+{
+    const char *next = find_warning(mark + 1);
+    const char *end = strstr(mark, ": note: '");
+    const char *start = end;
+    size_t used = strlen(out);
+
+    if (end == NULL || (next != NULL && next < end) ||
+        strstr(end, " was declared here") == NULL)
+        return;
+    while (start > mark && start[-1] != '\n')
+        start--;
+    (void)snprintf(out + used, room - used, ", declared at %.*s",
+                   (int)(end - start), start);
+}
+
+/* Writes " (WARNING, or one of N others)", the first warning's line without its
+ * mark, or nothing if there is none. */
 static void describe(const char *log, char *out, size_t room)
 {
     const char *mark = find_warning(log);
     const char *start = mark;
     size_t others = 0;
 
+    *out = '\0';
+    if (mark == NULL)
+        return;
     while (start > log && start[-1] != '\n')
         start--;
     for (const char *at = mark; (at = find_warning(at + 1)) != NULL;)
         others++;
     while (mark > start && mark[-1] == ' ')
         mark--;
-    (void)snprintf(out, room, "%.*s", (int)(mark - start), start);
+    (void)snprintf(out, room, " (%.*s", (int)(mark - start), start);
+    add_declared(find_warning(log), out, room);
     if (others > 0)
         (void)snprintf(out + strlen(out), room - strlen(out),
                        ", or one of %zu others", others);
+    (void)snprintf(out + strlen(out), room - strlen(out), ")");
 }
 
 /* Runs the trial's kernel in cli->context as `again`, and writes no files. */
@@ -64,7 +88,7 @@ static groat_status run_again(groat__cli *cli, const groat__trial *trial,
         groat_spec_parse(cli->context, groat_spec_text(trial->spec),
                          groat_spec_target(trial->spec), &again->spec, error);
 
-    again->summed = true;
+    again->keeps = true;
     cli->values.outputs.count = 0;
     cli->values.repeat = 0;
     cli->values.time = false;
@@ -78,55 +102,103 @@ static groat_status run_again(groat__cli *cli, const groat__trial *trial,
     return status;
 }
 
-/* Makes the warning a finding if the second run differs. */
-static groat_status compare(groat__trial *trial, const groat__trial *again,
-                            groat_status status, groat_error *error)
+/* Finds the first output, and its byte, that differs; false: none does. */
+static bool differ(const groat__trial *a, const groat__trial *b, size_t *buffer,
+                   size_t *at)
+{
+    for (*buffer = 0; *buffer < a->plan.buffer_count; (*buffer)++) {
+        const char *mine = a->kept[*buffer];
+        const char *other = b->kept[*buffer];
+
+        for (*at = 0; mine && other && *at < a->plan.buffers[*buffer].bytes;
+             (*at)++)
+            if (mine[*at] != other[*at])
+                return true;
+    }
+    return false;
+}
+
+/* Makes a finding of a second run that differs, if a third one with the values
+ * of the first does not. */
+static groat_status compare(groat__cli *cli, groat__trial *trial,
+                            const groat__trial *again, groat__trial *control,
+                            groat_error *error)
+{
+    char warning[256];
+    char place[160];
+    size_t buffer;
+    size_t at;
+    size_t of_control[2];
+    groat_status status;
+
+    if (!differ(trial, again, &buffer, &at))
+        return GROAT_OK;
+    status = run_again(cli, trial, control, error);
+    if (status || differ(trial, control, &of_control[0], &of_control[1]))
+        return status;
+    describe(trial->info.log, warning, sizeof(warning));
+    groat__compare_place(&trial->plan.buffers[buffer], at, place,
+                         sizeof(place));
+    trial->verdict = GROAT__WRONG;
+    return groat__cli_error(error, GROAT_JUDGED,
+                            "a local variable%s that nobody set decides what "
+                            "is in %s%s: it differs if the variable holds "
+                            "zeros",
+                            *warning ? "" : " or array", place, warning);
+}
+
+/* Makes a finding of the second run one of the first. */
+static groat_status blame(groat__trial *trial, groat_error *error)
 {
     char text[GROAT_ERROR_TEXT];
     char warning[256];
 
     describe(trial->info.log, warning, sizeof(warning));
-    if (status == GROAT_JUDGED) {
-        (void)snprintf(text, sizeof(text), "%s", error->text);
+    (void)snprintf(text, sizeof(text), "%s", error->text);
+    groat_error_clear(error);
+    trial->verdict = GROAT__WRONG;
+    return groat__cli_error(error, GROAT_JUDGED,
+                            "a local variable%s that nobody set decides what "
+                            "happens%s: if it holds zeros, %s",
+                            *warning ? "" : " or array", warning, text);
+}
+
+/* Runs both in the contexts that they need; trials are {again, control}. */
+static groat_status check(groat__cli *cli, groat__trial *trial,
+                          groat__trial *trials, groat_error *error)
+{
+    groat_context *context = cli->context;
+    groat_context *zeros;
+    groat_status status = groat__cli_open_beside(cli, &zeros, error);
+
+    if (status)
+        return status;
+    cli->context = zeros;
+    status = run_again(cli, trial, &trials[0], error);
+    cli->context = context;
+    if (status == GROAT_JUDGED)
+        status = blame(trial, error);
+    else if (status == GROAT_NO_DEVICE) {
+        /* The kernel is from a store, and there is no compiler here. */
         groat_error_clear(error);
-        trial->verdict = GROAT__WRONG;
-        return groat__cli_error(error, GROAT_JUDGED,
-                                "a local variable that nobody set decides what "
-                                "happens (%s): if it holds zeros, %s",
-                                warning, text);
-    }
-    for (size_t i = 0; !status && i < trial->plan.buffer_count; i++)
-        if (trial->sums[i] != again->sums[i]) {
-            trial->verdict = GROAT__WRONG;
-            return groat__cli_error(error, GROAT_JUDGED,
-                                    "a local variable that nobody set decides "
-                                    "what is in %s (%s): it differs if the "
-                                    "variable holds zeros",
-                                    trial->plan.buffers[i].name, warning);
-        }
+        status = GROAT_OK;
+    } else if (!status)
+        status = compare(cli, trial, &trials[0], &trials[1], error);
+    groat__trial_free(&trials[0]);
+    groat__trial_free(&trials[1]);
+    groat_close(zeros);
     return status;
 }
 
 groat_status groat__locals_check(groat__cli *cli, groat__trial *trial,
                                  groat_error *error)
 {
-    groat_context *context = cli->context;
-    groat__trial *again;
+    groat__trial *trials = groat__trials_take(2, sizeof(*trials));
     groat_status status;
 
-    if (!groat__locals_suspect(trial) || !trial->driver)
-        return GROAT_OK;
-    again = groat__trials_take(1, sizeof(*again));
-    if (!again)
+    if (!trials)
         return groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
-    status = groat__cli_open_beside(cli, &cli->context, error);
-    if (!status) {
-        status =
-            compare(trial, again, run_again(cli, trial, again, error), error);
-        groat__trial_free(again);
-        groat_close(cli->context);
-    }
-    cli->context = context;
-    free(again);
+    status = check(cli, trial, trials, error);
+    free(trials);
     return status;
 }

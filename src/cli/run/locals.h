@@ -7,10 +7,12 @@
 
 #include "cli/run/trial.h"
 
-/* Whether the compiler warned of such a variable of a cpu kernel. */
-bool groat__locals_suspect(const groat__trial *trial);
-/* Runs a kernel with such a variable, whose launch broke no rule, again with
- * other values.  Errors: JUDGED (its value matters), those of a launch. */
+/* Whether its launch is to be checked: it is a user's kernel on a cpu target.
+ */
+bool groat__locals_wanted(const groat__trial *trial);
+/* Runs a kernel that broke no rule, whose outputs the trial keeps, again with
+ * other values in variables that nobody set.  Errors: JUDGED (they matter),
+ * those of a launch. */
 groat_status groat__locals_check(groat__cli *cli, groat__trial *trial,
                                  groat_error *error);
 

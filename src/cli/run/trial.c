@@ -484,10 +484,6 @@ static groat_status judge(groat__cli *cli, groat__trial *trial,
     groat_status status = read_back(cli, trial, at, got, error);
     bool compared = false;
 
-    for (size_t i = 0; trial->summed && i < trial->plan.buffer_count; i++)
-        if (got[i])
-            trial->sums[i] =
-                groat__hash64(got[i], trial->plan.buffers[i].bytes);
     name_inputs(trial, at, inputs);
     if (!status)
         status = groat__files_write(trial, got, error);
@@ -501,8 +497,11 @@ static groat_status judge(groat__cli *cli, groat__trial *trial,
     }
     if (!status && compared)
         trial->verdict = trial->sum.mismatches ? GROAT__WRONG : GROAT__RIGHT;
-    for (size_t i = 0; i < GROAT_PLAN_BUFFERS; i++)
-        free(got[i]);
+    for (size_t i = 0; i < GROAT_PLAN_BUFFERS; i++) {
+        free(trial->keeps ? trial->kept[i] : got[i]);
+        if (trial->keeps)
+            trial->kept[i] = got[i];
+    }
     return status;
 }
 
@@ -608,6 +607,7 @@ void groat__trial_free(groat__trial *trial)
         groat__output_drop(&trial->outputs[i]);
         free(trial->own_path[i]);
         free(trial->own_expected[i]);
+        free(trial->kept[i]);
     }
     groat_kernel_release(trial->kernel);
     groat_spec_free(trial->spec);

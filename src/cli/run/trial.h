@@ -43,9 +43,8 @@ typedef struct groat__trial {
     bool device_clock; /* launch_us is from device events, not the host   */
     groat__verdict verdict;
     groat__comparison sum;
-    bool summed; /* sums are wanted of the outputs' bytes; set before the launch
-                  */
-    uint64_t sums[GROAT_PLAN_BUFFERS];
+    bool keeps; /* keep outputs in kept; set before the launch            */
+    void *kept[GROAT_PLAN_BUFFERS]; /* those of the last launch, or NULL  */
 } groat__trial;
 
 /* Sets the time limit of a launch on a cpu target and of a family's reference:
