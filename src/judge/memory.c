@@ -136,8 +136,10 @@ static void check_read(groat__judge *j, groat__judge_block *block, uint32_t at)
                      : " since the last barrier");
 }
 
+/* Checks that those that read the byte, or, for an atomic operation, did
+ * anything else, came before. */
 static void check_readers(groat__judge *j, const groat__judge_block *block,
-                          uint32_t at, const char *verb)
+                          uint32_t at, const char *verb, bool atomic)
 {
     uint32_t list = block->shadows[at].readers;
 
@@ -147,7 +149,8 @@ static void check_readers(groat__judge *j, const groat__judge_block *block,
         if (groat__judge_knows(j, r->agent, r->clock))
             continue;
         groat__judge_unwritten_report(j, block, at);
-        groat__judge_add_place(j, r->site, "the read");
+        groat__judge_add_place(j, r->site,
+                               atomic ? "the other access" : "the read");
         if (!groat__judge_is_thread(j, r->agent))
             groat__judge_report(
                 j,
@@ -155,6 +158,13 @@ static void check_readers(groat__judge *j, const groat__judge_block *block,
                 "reads: its wgmma_wait, or a release behind it, is missing",
                 verb, at,
                 (r->agent - groat__judge_agent_wgmma(j, 0)) % j->block_waves);
+        if (atomic)
+            groat__judge_report(
+                j,
+                "%s byte %u of shared memory by an atomic operation, and "
+                "thread "
+                "%zu accesses it without one: a barrier is missing",
+                verb, at, groat__judge_thread_of(j, r->agent));
         if (j->clocks_on)
             groat__judge_report(
                 j,
@@ -197,7 +207,7 @@ void groat__judge_check_write(groat__judge *j, groat__judge_block *block,
                             j->clocks_on ? " and nothing made visible here"
                                          : " since the last barrier");
     }
-    check_readers(j, block, at, verb);
+    check_readers(j, block, at, verb, false);
 }
 
 static void mark(groat__judge *j, uint32_t at, groat__byte_state state)
@@ -208,6 +218,23 @@ static void mark(groat__judge *j, uint32_t at, groat__byte_state state)
                                             groat__judge_fiber(j)->site,
                                             (uint8_t)state,
                                             false};
+}
+
+/* Marks a byte as written by an atomic operation.  Its readers stay, and so
+ * does who wrote it otherwise, as one of them: other threads' operations are
+ * not checked against this one. */
+static void mark_atomic(groat__judge *j, uint32_t at)
+{
+    const groat__shadow s = j->block->shadows[at];
+    uint32_t readers = s.readers;
+
+    if (s.state == GROAT__WRITTEN && !s.atomic &&
+        groat__judge_is_thread(j, s.writer))
+        readers = groat__judge_add_reader(j, readers, s.writer, s.write_clock,
+                                          s.site);
+    mark(j, at, GROAT__WRITTEN);
+    j->block->shadows[at].atomic = true;
+    j->block->shadows[at].readers = readers;
 }
 
 /* Reads shared memory of a block of the cluster with all checks. */
@@ -261,11 +288,11 @@ void groat__judge_touch_shared(groat__judge *j, uint32_t address,
         else if (!atomic)
             groat__judge_check_write(j, j->block, i, "writes");
         else
-            check_readers(j, j->block, i, "writes");
-        if (kind == GROAT_CPU_READ)
-            continue;
-        mark(j, i, GROAT__WRITTEN);
-        s->atomic = kind == GROAT_CPU_ATOMIC;
+            check_readers(j, j->block, i, "writes", true);
+        if (kind == GROAT_CPU_ATOMIC)
+            mark_atomic(j, i);
+        else if (kind == GROAT_CPU_WRITE)
+            mark(j, i, GROAT__WRITTEN);
     }
     groat__judge_note(
         j, kind == GROAT_CPU_READ ? GROAT_ACCESS_READ : GROAT_ACCESS_WRITE,
