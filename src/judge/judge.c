@@ -128,6 +128,7 @@ static void run_cluster(groat__judge *j, const unsigned corner[3],
                         uint32_t *order)
 {
     j->path = 0;
+    j->start_ns = groat__now_ns();
     j->random = j->launch->seed + j->number * RANDOM_STEP;
     j->clocks_on = false;
     j->copies.count = 0;

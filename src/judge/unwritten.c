@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "judge/fiber.h"
 
 enum {
@@ -255,7 +256,9 @@ typedef struct trial {
     void (*run)(groat__judge *j, const unsigned corner[3], uint32_t *order);
     const unsigned *corner;
     uint32_t *order;
+    uint64_t start_ns; /* of the last run */
     /* Of the first run, which the others are compared with: */
+    uint64_t ns;
     groat__judge_log first;
     groat__judge_finding finding;
     bool failed;
@@ -269,6 +272,15 @@ static bool is_over(const groat__judge *j)
     return j->failed && (j->late || j->finding.status != GROAT_JUDGED);
 }
 
+/* Whether a run that reached the launch's end of time took far longer than the
+ * first did: the value decides a loop. */
+static bool is_endless(const trial *t)
+{
+    enum { FAR = 4 };
+
+    return t->j->late && (groat__now_ns() - t->start_ns) / FAR > t->ns;
+}
+
 /* Whether the cluster behaves differently with a value at a place.  Leaves
  * device memory as it was before the cluster. */
 static bool differs(trial *t, size_t place, uint64_t value)
@@ -280,11 +292,14 @@ static bool differs(trial *t, size_t place, uint64_t value)
     j->unwritten.log.count = 0;
     j->failed = false;
     j->finding = (groat__judge_finding){0};
+    t->start_ns = groat__now_ns();
     t->run(j, t->corner, t->order);
     take_back(&j->unwritten.log);
-    return !is_over(j) && (j->failed != t->failed || j->path != t->path ||
-                           strcmp(j->finding.text, t->finding.text) != 0 ||
-                           !are_equal(&t->first, &j->unwritten.log));
+    if (is_over(j))
+        return is_endless(t);
+    return j->failed != t->failed || j->path != t->path ||
+           strcmp(j->finding.text, t->finding.text) != 0 ||
+           !are_equal(&t->first, &j->unwritten.log);
 }
 
 /* Looks for what unwritten bytes are compared with. */
@@ -316,12 +331,11 @@ static bool matters(trial *t, size_t place)
     return found;
 }
 
-/* Adds an unwritten read to the finding of a timeout: it may be the cause. */
-static void add_place(groat__judge *j)
+/* Adds a place to a finding that is made. */
+static void add_place(groat__judge *j, int32_t site, const char *what)
 {
     j->failed = false;
-    groat__judge_add_place(j, j->unwritten.places[0].site,
-                           "a read of what nobody has written");
+    groat__judge_add_place(j, site, "%s", what);
     j->failed = true;
 }
 
@@ -331,20 +345,23 @@ static void find_place(trial *t)
     size_t found = 0;
 
     if (!matters(t, ALL)) {
-        if (!is_over(j)) {
+        if (!is_over(j) || j->late) {
             j->failed = t->failed;
             j->finding = t->finding;
         }
         return;
     }
     for (size_t i = 1; found == 0 && i <= j->unwritten.count; i++) {
-        if (matters(t, i))
+        if (j->late || matters(t, i))
             found = i;
-        if (is_over(j))
+        else if (is_over(j))
             return;
     }
     j->finding = j->unwritten.places[found == 0 ? 0 : found - 1].finding;
     j->failed = true;
+    if (j->late)
+        add_place(j, groat__judge_fiber(j)->site,
+                  "with another value in it, a loop that does not end");
 }
 
 void groat__judge_unwritten_settle(groat__judge *j,
@@ -357,7 +374,7 @@ void groat__judge_unwritten_settle(groat__judge *j,
     trial t = {.j = j, .run = run, .corner = corner, .order = order};
 
     if (u->count > 0 && j->late)
-        add_place(j);
+        add_place(j, u->places[0].site, "a read of what nobody has written");
     if (u->count == 0 || is_over(j))
         return;
     if (u->log.count == KEPT_MAX) {
@@ -369,12 +386,14 @@ void groat__judge_unwritten_settle(groat__judge *j,
     t.finding = j->finding;
     t.failed = j->failed;
     t.path = j->path;
+    t.ns = groat__now_ns() - j->start_ns;
     u->log = (groat__judge_log){0};
     j->env.again = GROAT_CPU_AGAIN;
     take_back(&t.first);
     find_place(&t);
     put_back(&t.first);
     j->env.again = GROAT_CPU_FIRST;
+    j->late = false;
     free(u->log.items);
     u->log = t.first;
 }
