@@ -89,6 +89,7 @@ GROAT_OF_FLOAT(round)
 GROAT_OF_FLOAT(fabs)
 
 typedef unsigned long size_t;
+typedef long ptrdiff_t;
 typedef signed char int8_t;
 typedef unsigned char uint8_t;
 typedef short int16_t;

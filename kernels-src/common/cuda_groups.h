@@ -53,10 +53,19 @@ GROAT_LANES thread_block this_thread_block()
     return {};
 }
 
-// `parent` is the group that was partitioned.
+// `parent` is the group that was partitioned, into `groups`; void: any.
 template <unsigned lanes, class parent = void> struct thread_block_tile {
     static_assert(lanes >= 1 && lanes <= 32 && (lanes & (lanes - 1)) == 0,
                   "groat judge has tiles of 1, 2, 4, 8, 16 and 32 lanes");
+
+    unsigned groups;
+    unsigned group;
+
+    template <class any>
+    GROAT_MEMBER operator thread_block_tile<lanes, any>() const
+    {
+        return {groups, group};
+    }
 
     // The lanes of the tile, as those of its warp.
     GROAT_MEMBER static unsigned mask()
@@ -83,14 +92,13 @@ template <unsigned lanes, class parent = void> struct thread_block_tile {
     {
         return lanes;
     }
-    GROAT_MEMBER static unsigned meta_group_size()
+    GROAT_MEMBER unsigned meta_group_size() const
     {
-        return (of_parent(static_cast<parent *>(nullptr)) + lanes - 1) / lanes;
+        return groups;
     }
-    GROAT_MEMBER static unsigned meta_group_rank()
+    GROAT_MEMBER unsigned meta_group_rank() const
     {
-        return thread_block::thread_rank() %
-               of_parent(static_cast<parent *>(nullptr)) / lanes;
+        return group;
     }
     template <class T> GROAT_MEMBER static T shfl(T value, int from)
     {
@@ -124,22 +132,12 @@ template <unsigned lanes, class parent = void> struct thread_block_tile {
     {
         return (__match_any_sync(mask(), value) & mask()) >> first();
     }
-
-  private:
-    template <class T> GROAT_MEMBER static unsigned of_parent(T *)
-    {
-        return T::size();
-    }
-    GROAT_MEMBER static unsigned of_parent(void *)
-    {
-        return thread_block::size();
-    }
 };
 
 template <unsigned lanes, class parent>
-GROAT_LANES thread_block_tile<lanes, parent> tiled_partition(const parent &)
+GROAT_LANES thread_block_tile<lanes, parent> tiled_partition(const parent &whole)
 {
-    return {};
+    return {(whole.size() + lanes - 1) / lanes, whole.thread_rank() / lanes};
 }
 
 // The lanes that came to coalesced_threads() together.
@@ -217,6 +215,45 @@ template <class group> GROAT_LANES void sync(const group &g)
     g.sync();
 }
 
+// Any of the groups above.
+struct thread_group {
+    bool whole; // the block; else lanes of a warp:
+    unsigned mask;
+
+    GROAT_MEMBER thread_group(const thread_block &) : whole(true), mask(0)
+    {
+    }
+    template <unsigned lanes, class parent>
+    GROAT_MEMBER thread_group(const thread_block_tile<lanes, parent> &tile)
+        : whole(false), mask(tile.mask())
+    {
+    }
+    GROAT_MEMBER thread_group(const coalesced_group &lanes)
+        : whole(false), mask(lanes.mask)
+    {
+    }
+    GROAT_MEMBER void sync() const
+    {
+        if (whole)
+            __syncthreads();
+        else
+            __syncwarp(mask);
+    }
+    GROAT_MEMBER unsigned size() const
+    {
+        return whole ? thread_block::size() : coalesced_group{mask}.size();
+    }
+    GROAT_MEMBER unsigned num_threads() const
+    {
+        return size();
+    }
+    GROAT_MEMBER unsigned thread_rank() const
+    {
+        return whole ? thread_block::thread_rank()
+                     : coalesced_group{mask}.thread_rank();
+    }
+};
+
 #define GROAT_FUNCTOR(name, expression) \
     template <class T> struct name { \
         GROAT_MEMBER T operator()(T a, T b) const \
@@ -253,9 +290,9 @@ GROAT_LANES T reduce(const coalesced_group &group, T value, F combine)
 }
 
 // Of lanes 0 to one's own, and of those before it.
-template <unsigned lanes, class parent, class T, class F>
+template <unsigned lanes, class parent, class T, class F = plus<T>>
 GROAT_LANES T inclusive_scan(const thread_block_tile<lanes, parent> &tile,
-                             T value, F combine)
+                             T value, F combine = F())
 {
     for (unsigned by = 1; by < lanes; by *= 2) {
         const T before = tile.shfl_up(value, by);
@@ -265,9 +302,9 @@ GROAT_LANES T inclusive_scan(const thread_block_tile<lanes, parent> &tile,
     return value;
 }
 
-template <unsigned lanes, class parent, class T, class F>
+template <unsigned lanes, class parent, class T, class F = plus<T>>
 GROAT_LANES T exclusive_scan(const thread_block_tile<lanes, parent> &tile,
-                             T value, F combine)
+                             T value, F combine = F())
 {
     const T before = tile.shfl_up(inclusive_scan(tile, value, combine), 1);
 

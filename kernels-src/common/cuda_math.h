@@ -435,7 +435,17 @@ GROAT_PARTS(4, signed char, unsigned char)
 
 namespace std {
 
+using ::int16_t;
+using ::int32_t;
+using ::int64_t;
+using ::int8_t;
+using ::ptrdiff_t;
 using ::size_t;
+using ::uint16_t;
+using ::uint32_t;
+using ::uint64_t;
+using ::uint8_t;
+using ::uintptr_t;
 
 // For a friend of a class that writes it: never called here.
 class ostream;

@@ -36,6 +36,15 @@ refused() {
 
 # ---- dynamic shared memory
 
+wrong "that the command line does not give" "the block has" --buffer y=32 <<'END'
+__global__ void k(float *y)
+{
+    extern __shared__ float s[];
+    s[threadIdx.x] = 1;
+    y[threadIdx.x] = s[threadIdx.x];
+}
+END
+
 right "outside of functions" --buffer y=32 --shared 256 <<'END'
 extern __shared__ __align__(16) float words[];
 namespace {
@@ -266,6 +275,70 @@ __global__ void k(const float *x, float *y)
     for (int i = 0; i < 32; i++)
         most = fmaxf(most, s[i]);
     y[threadIdx.x] = most;
+}
+END
+wrong "a counter's start without a barrier" \
+    "by an atomic operation, and thread 0 accesses it without one: a barrier is missing" \
+    --buffer y=32 <<'END'
+__global__ void k(int *y)
+{
+    __shared__ int count;
+    if (threadIdx.x == 0)
+        count = 0;
+    atomicAdd(&count, 1);
+    __syncthreads();
+    y[threadIdx.x] = count;
+}
+END
+right "a counter behind a barrier, twice" --buffer y=32 <<'END'
+__global__ void k(int *y)
+{
+    __shared__ int count;
+    for (int i = 0; i < 2; i++) {
+        if (threadIdx.x == 0)
+            count = 0;
+        __syncthreads();
+        atomicAdd(&count, 1);
+        atomicMax(&count, i);
+        __syncthreads();
+        y[threadIdx.x] += count;
+        __syncthreads();
+    }
+}
+END
+wrong "a loop whose bound nobody wrote" "nobody has written yet" --buffer y=32 --timeout 1 <<'END'
+__global__ void k(float *y)
+{
+    __shared__ int n;
+    float sum = 0;
+    if (y[0] > 1e30f)
+        n = 3;
+    for (int i = 0; i < n; i++)
+        sum += y[i & 31];
+    y[threadIdx.x] = sum;
+}
+END
+right "tiles by their type, groups, scans" --buffer x=32 --buffer y=32 <<'END'
+#include <cooperative_groups.h>
+#include <cooperative_groups/scan.h>
+#include <cstdint>
+namespace cg = cooperative_groups;
+__device__ unsigned size_of(const cg::thread_group &g)
+{
+    g.sync();
+    return g.size() + g.thread_rank();
+}
+__global__ void k(const float *x, float *y)
+{
+    cg::thread_block block = cg::this_thread_block();
+    cg::thread_block_tile<32> warp = cg::tiled_partition<32>(block);
+    cg::thread_block_tile<8> tile = cg::tiled_partition<8>(warp);
+    const std::uint32_t sum = cg::inclusive_scan(warp, 1) + cg::exclusive_scan(tile, 1);
+    const std::ptrdiff_t rank = tile.meta_group_rank() * tile.meta_group_size();
+    y[threadIdx.x] = x[threadIdx.x] + sum + rank + size_of(block) + size_of(warp) + size_of(tile);
+    if (sum != threadIdx.x + 1 + threadIdx.x % 8 || rank != threadIdx.x / 8 * 4 ||
+        size_of(tile) != 8 + threadIdx.x % 8 || size_of(block) != 32 + threadIdx.x)
+        __trap();
 }
 END
 wrong "an array that is set in part" "a local variable or array that nobody set decides what is in y[24]: " \
