@@ -207,9 +207,21 @@ static groat_status plan_shape(const scope *s, const groat__run_buffer *from,
     return GROAT_OK;
 }
 
+/* Whether an integer type has all numbers of a range, or the type is a float.
+ */
+static bool has_range(const groat__element *element, const double range[2])
+{
+    bool is_signed = element->kind == GROAT__ELEMENT_SIGNED;
+    double most = ldexp(1, 8 * element->bytes - (is_signed ? 1 : 0));
+
+    return element->kind == GROAT__ELEMENT_FLOAT ||
+           (range[0] >= (is_signed ? -most : 0) && range[1] < most);
+}
+
 /* Computes the lowest and the highest number of random(LOW,HIGH). */
 static groat_status range_of(const scope *s, const groat__run_buffer *from,
-                             double range[2], groat_error *error)
+                             const groat__element *element, double range[2],
+                             groat_error *error)
 {
     for (size_t i = 0; i < 2; i++) {
         char *end = NULL;
@@ -224,12 +236,17 @@ static groat_status range_of(const scope *s, const groat__run_buffer *from,
             return status;
         range[i] = (double)whole;
     }
-    return range[0] <= range[1]
+    if (range[0] > range[1])
+        return refuse(s->folder, from->line, error,
+                      "random from %g to %g of buffer %.64s: the first must be "
+                      "no more than the second",
+                      range[0], range[1], from->name);
+    return has_range(element, range)
                ? GROAT_OK
                : refuse(s->folder, from->line, error,
-                        "random from %g to %g of buffer %.64s: the first "
-                        "must be no more than the second",
-                        range[0], range[1], from->name);
+                        "random from %g to %g of buffer %.64s: %s does not "
+                        "have these numbers",
+                        range[0], range[1], from->name, element->name);
 }
 
 static groat_status plan_buffer(const scope *s, const groat__run_buffer *from,
@@ -260,7 +277,7 @@ static groat_status plan_buffer(const scope *s, const groat__run_buffer *from,
                       to->element->name);
     status = plan_shape(s, from, to, error);
     if (status == GROAT_OK && from->fill == GROAT__FILL_RANDOM)
-        status = range_of(s, from, range, error);
+        status = range_of(s, from, to->element, range, error);
     return status;
 }
 
@@ -370,7 +387,7 @@ static void fill(const groat_spec *spec, const groat_plan *p, size_t index,
 
     /* plan() has computed the range, too. */
     if (from->fill == GROAT__FILL_RANDOM)
-        (void)range_of(&s, from, range, NULL);
+        (void)range_of(&s, from, element, range, NULL);
     if (from->fill == GROAT__FILL_POISON) {
         groat__element_spoil(element, buffer->bytes, data);
         return;
