@@ -376,7 +376,9 @@ groat_status groat__params_parse(const groat_family *family, const char *text,
         if (text[len] == ',' && status == GROAT_OK &&
             text[len + 1 + strspn(text + len + 1, " ")] == '\0')
             status = groat__fail(error, GROAT_INVALID,
-                                 "%s: the spec ends in a comma", family->name);
+                                 "%s: the spec ends in a comma; a shell takes "
+                                 "one with blanks in quotes",
+                                 family->name);
         text += len + (text[len] == ',');
     }
     if (status == GROAT_OK)
