@@ -673,7 +673,7 @@ answers "are missed" "expected 448, got nan (0x7f), as it was filled before the 
 cp odd/odd.h odd.h
 sed -i 's/    const float x = .*/    float x;\n    if (i != 7)\n        x = bits_float(global_load4(args.x + i * 4));/' odd/odd.h
 expect "a local that may be unset, beside wrong bytes" 1 run ./odd $on
-says "it is told" "a local variable that nobody set decides what is in y[7] ("
+says "it is told" "a local variable or array that nobody set decides what is in y[7] (the compiler"
 says "with its line" "'x' may be used uninitialized, declared at odd/odd.h:"
 answers "and so are they" "bytes are wrong; first y[7], expected"
 mv odd.h odd/odd.h

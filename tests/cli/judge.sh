@@ -467,7 +467,7 @@ __global__ void k(const float *x, float *y, int n)
 END
     expect "a variable that may be unset" 1 judge bad.cu --entry k --block 1 \
         --buffer x=4 --buffer y=1 --arg n=4
-    answers "and decides an output" "a local variable that nobody set decides what is in y[0] (bad.cu:"
+    answers "and decides an output" "a local variable or array that nobody set decides what is in y[0] (the compiler warns: bad.cu:"
     says "the compiler's words are there" "uninitialized"
     cat >bad.cu <<'END'
 __global__ void k(const float *x, float *y, int n)

@@ -53,6 +53,18 @@ static void print_error(const groat__comparison *sum)
     (void)fputc('\n', stdout);
 }
 
+/* Why nothing was compared of a launch that broke no rule. */
+static const char *why_unknown(const groat__trial *trial)
+{
+    if (!trial->driver)
+        return "the family has no run.def; built and loaded only";
+    for (size_t i = 0; i < trial->plan.buffer_count; i++)
+        if (trial->unknown[i])
+            return "nothing says what the output should be: neither a "
+                   "reference.c nor a file";
+    return "no output is to be compared: each has the tolerance none";
+}
+
 static void print_verdict(const groat__trial *trial, const groat_error *error)
 {
     if (error->status == GROAT_JUDGED) {
@@ -64,11 +76,7 @@ static void print_verdict(const groat__trial *trial, const groat_error *error)
                      trial->launch_us <= 0 ? "not run"
                      : error->status       ? "not compared"
                                            : "no rule broken",
-                     error->status   ? error->text
-                     : trial->driver ? "nothing says what the output should "
-                                       "be: neither a reference.c nor a file"
-                                     : "the family has no run.def; built and "
-                                       "loaded only");
+                     error->status ? error->text : why_unknown(trial));
     else if (trial->sum.mismatches)
         print_wrong(trial);
     else

@@ -5,8 +5,9 @@
  * Of a variable that may be unset the compiler only warns, as many a sound
  * kernel has one, and of arrays it does not even do that.  A kernel runs again
  * with zeros in variables that nobody set: if an output differs, or a rule is
- * broken, that is a finding.  Where an output differs from run to run anyway,
- * as with a clock in it, it tells nothing.
+ * broken, that is a finding.  Whether an output differs from run to run anyway,
+ * as one with a clock in it or one for which blocks race, is looked at in runs
+ * on one host thread.
  */
 #include "cli/run/locals.h"
 
@@ -54,8 +55,8 @@ static void add_declared(const char *mark, char *out, size_t room)
                    (int)(end - start), start);
 }
 
-/* Writes " (WARNING, or one of N others)", the first warning's line without its
- * mark, or nothing if there is none. */
+/* Writes " (the compiler warns: WARNING, or one of N others)", the first
+ * warning's line without its mark, or nothing if there is none. */
 static void describe(const char *log, char *out, size_t room)
 {
     const char *mark = find_warning(log);
@@ -71,7 +72,8 @@ static void describe(const char *log, char *out, size_t room)
         others++;
     while (mark > start && mark[-1] == ' ')
         mark--;
-    (void)snprintf(out, room, " (%.*s", (int)(mark - start), start);
+    (void)snprintf(out, room, " (the compiler warns: %.*s", (int)(mark - start),
+                   start);
     add_declared(find_warning(log), out, room);
     if (others > 0)
         (void)snprintf(out + strlen(out), room - strlen(out),
@@ -80,8 +82,8 @@ static void describe(const char *log, char *out, size_t room)
 }
 
 /* Runs the trial's kernel in cli->context as `again`, and writes no files. */
-static groat_status run_again(groat__cli *cli, const groat__trial *trial,
-                              groat__trial *again, groat_error *error)
+static groat_status run_here(groat__cli *cli, const groat__trial *trial,
+                             groat__trial *again, groat_error *error)
 {
     const groat__values values = cli->values;
     groat_status status =
@@ -102,6 +104,33 @@ static groat_status run_again(groat__cli *cli, const groat__trial *trial,
     return status;
 }
 
+/* Runs it in a context of its own, with flags and host threads; what remains of
+ * `again` are the outputs. */
+static groat_status run_again(groat__cli *cli, const groat__trial *trial,
+                              unsigned flags, unsigned jobs,
+                              groat__trial *again, groat_error *error)
+{
+    groat_context *context = cli->context;
+    unsigned all_jobs = cli->judge_jobs;
+    groat_context *own;
+    groat_status status;
+
+    cli->judge_jobs = jobs;
+    status = groat__cli_open_beside(cli, flags, &own, error);
+    cli->judge_jobs = all_jobs;
+    if (status)
+        return status;
+    cli->context = own;
+    status = run_here(cli, trial, again, error);
+    cli->context = context;
+    groat_kernel_release(again->kernel);
+    groat_spec_free(again->spec);
+    again->kernel = NULL;
+    again->spec = NULL;
+    groat_close(own);
+    return status;
+}
+
 /* Finds the first output, and its byte, that differs; false: none does. */
 static bool differ(const groat__trial *a, const groat__trial *b, size_t *buffer,
                    size_t *at)
@@ -118,33 +147,40 @@ static bool differ(const groat__trial *a, const groat__trial *b, size_t *buffer,
     return false;
 }
 
-/* Makes a finding of a second run that differs, if a third one with the values
- * of the first does not. */
+/* The runs after the first. */
+enum { ZEROS, ZEROS_ALONE, ALONE, ALONE_TWICE, RUNS };
+
+/* Makes a finding of an output that differs if variables hold zeros, and does
+ * not if nothing is changed. */
 static groat_status compare(groat__cli *cli, groat__trial *trial,
-                            const groat__trial *again, groat__trial *control,
-                            groat_error *error)
+                            groat__trial runs[RUNS], groat_error *error)
 {
     char warning[256];
     char place[160];
     size_t buffer;
     size_t at;
-    size_t of_control[2];
-    groat_status status;
 
-    if (!differ(trial, again, &buffer, &at))
+    if (!differ(trial, &runs[ZEROS], &buffer, &at))
         return GROAT_OK;
-    status = run_again(cli, trial, control, error);
-    if (status || differ(trial, control, &of_control[0], &of_control[1]))
-        return status;
+    for (size_t i = ZEROS_ALONE; i < RUNS; i++) {
+        groat_status status =
+            run_again(cli, trial, i == ZEROS_ALONE ? GROAT_OPEN_ZERO_LOCALS : 0,
+                      1, &runs[i], error);
+
+        if (status)
+            return status;
+    }
+    if (differ(&runs[ALONE], &runs[ALONE_TWICE], &buffer, &at) ||
+        !differ(&runs[ALONE], &runs[ZEROS_ALONE], &buffer, &at))
+        return GROAT_OK;
     describe(trial->info.log, warning, sizeof(warning));
     groat__compare_place(&trial->plan.buffers[buffer], at, place,
                          sizeof(place));
     trial->verdict = GROAT__WRONG;
     return groat__cli_error(error, GROAT_JUDGED,
-                            "a local variable%s that nobody set decides what "
-                            "is in %s%s: it differs if the variable holds "
-                            "zeros",
-                            *warning ? "" : " or array", place, warning);
+                            "a local variable or array that nobody set decides "
+                            "what is in %s%s: it differs if that holds zeros",
+                            place, warning);
 }
 
 /* Makes a finding of the second run one of the first. */
@@ -158,24 +194,21 @@ static groat_status blame(groat__trial *trial, groat_error *error)
     groat_error_clear(error);
     trial->verdict = GROAT__WRONG;
     return groat__cli_error(error, GROAT_JUDGED,
-                            "a local variable%s that nobody set decides what "
-                            "happens%s: if it holds zeros, %s",
-                            *warning ? "" : " or array", warning, text);
+                            "a local variable or array that nobody set decides "
+                            "what happens%s: if it holds zeros, %s",
+                            warning, text);
 }
 
-/* Runs both in the contexts that they need; trials are {again, control}. */
-static groat_status check(groat__cli *cli, groat__trial *trial,
-                          groat__trial *trials, groat_error *error)
+groat_status groat__locals_check(groat__cli *cli, groat__trial *trial,
+                                 groat_error *error)
 {
-    groat_context *context = cli->context;
-    groat_context *zeros;
-    groat_status status = groat__cli_open_beside(cli, &zeros, error);
+    groat__trial *runs = groat__trials_take(RUNS, sizeof(*runs));
+    groat_status status;
 
-    if (status)
-        return status;
-    cli->context = zeros;
-    status = run_again(cli, trial, &trials[0], error);
-    cli->context = context;
+    if (!runs)
+        return groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
+    status = run_again(cli, trial, GROAT_OPEN_ZERO_LOCALS, cli->judge_jobs,
+                       &runs[ZEROS], error);
     if (status == GROAT_JUDGED)
         status = blame(trial, error);
     else if (status == GROAT_NO_DEVICE) {
@@ -183,22 +216,9 @@ static groat_status check(groat__cli *cli, groat__trial *trial,
         groat_error_clear(error);
         status = GROAT_OK;
     } else if (!status)
-        status = compare(cli, trial, &trials[0], &trials[1], error);
-    groat__trial_free(&trials[0]);
-    groat__trial_free(&trials[1]);
-    groat_close(zeros);
-    return status;
-}
-
-groat_status groat__locals_check(groat__cli *cli, groat__trial *trial,
-                                 groat_error *error)
-{
-    groat__trial *trials = groat__trials_take(2, sizeof(*trials));
-    groat_status status;
-
-    if (!trials)
-        return groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
-    status = check(cli, trial, trials, error);
-    free(trials);
+        status = compare(cli, trial, runs, error);
+    for (size_t i = 0; i < RUNS; i++)
+        groat__trial_free(&runs[i]);
+    free(runs);
     return status;
 }

@@ -306,15 +306,14 @@ int groat__cli_open(groat__cli *cli, unsigned flags)
                : GROAT__EXIT_DONE;
 }
 
-groat_status groat__cli_open_beside(groat__cli *cli, groat_context **out,
-                                    groat_error *error)
+groat_status groat__cli_open_beside(groat__cli *cli, unsigned flags,
+                                    groat_context **out, groat_error *error)
 {
     groat_trace_fn *trace = cli->trace;
     groat_status status;
 
     cli->trace = NULL;
-    status = open_context(cli, GROAT_OPEN_NO_DISK | GROAT_OPEN_ZERO_LOCALS, out,
-                          error);
+    status = open_context(cli, GROAT_OPEN_NO_DISK | flags, out, error);
     cli->trace = trace;
     return status;
 }

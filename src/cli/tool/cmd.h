@@ -203,11 +203,11 @@ void groat__cli_json_error(groat__json *json, const groat_error *error);
  * word that names a family by its folder becomes the family's name.  Returns
  * DONE, or an exit code after reporting the error. */
 int groat__cli_open(groat__cli *cli, unsigned flags);
-/* Opens another context for the same command line, without a store or trace, in
- * which unset local variables hold zeros.  The caller closes it.  Errors: of
+/* Opens another context for the same command line, without a store or trace,
+ * with `flags` (GROAT_OPEN_*) added.  The caller closes it.  Errors: of
  * groat_open(). */
-groat_status groat__cli_open_beside(groat__cli *cli, groat_context **out,
-                                    groat_error *error);
+groat_status groat__cli_open_beside(groat__cli *cli, unsigned flags,
+                                    groat_context **out, groat_error *error);
 /* Opens a context over the store in `folder`, without bundles; the caller
  * closes it.  Errors: of groat_open(). */
 groat_status groat__cli_open_store(groat__cli *cli, const char *folder,
