@@ -318,6 +318,20 @@ __global__ void k(float *y)
     y[threadIdx.x] = sum;
 }
 END
+cat >vector.cu <<'END'
+__global__ void k(float *y, int3 d, float2 f, const dim3 g)
+{
+    y[threadIdx.x] = d.z + f.y + g.x;
+    if (d.z != -7 || d.x != 0 || f.x != 0 || f.y != 1.5f || g.x != 3 || g.y != 1)
+        __trap();
+}
+END
+right "vectors by their members" --buffer y=32:out --arg d_z=-7 --arg f_y=1.5 --arg g_x=3 \
+    <vector.cu
+refused "a vector as one value" "--arg d is a vector: say its members, as --arg d_x=VALUE" \
+    --block 32 --buffer y=32 --arg d=1 --arg f_x=1 --arg g_x=1 <vector.cu
+refused "a member that it does not have" "--arg is 'd_q=1'; expected NAME=VALUE" \
+    --block 32 --buffer y=32 --arg d_q=1 --arg f_x=1 --arg g_x=1 <vector.cu
 right "tiles by their type, groups, scans" --buffer x=32 --buffer y=32 <<'END'
 #include <cooperative_groups.h>
 #include <cooperative_groups/scan.h>

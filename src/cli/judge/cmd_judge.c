@@ -140,7 +140,8 @@ static void list_params(const work *w, groat__str *out)
 /* Whether the parameter may be a structure: no pointer, and no known number. */
 static bool may_be_structure(const groat__cuda_param *param)
 {
-    return !param->pointer && !param->dtype && param->owner == 0;
+    return !param->pointer && param->owner == 0 &&
+           (!param->dtype || groat__cuda_is_vector(param->type.data));
 }
 
 /* Adds "p_n", a member n of a parameter p, to the parameters.  Returns its
@@ -165,6 +166,10 @@ static size_t add_member(work *w, const char *text, size_t len, bool pointer)
                        text + lead + 1);
         if (!groat__cuda_member(source->text.data, param->type.data, member,
                                 out)) {
+            if (groat__cuda_is_vector(param->type.data)) {
+                groat__str_free(&out->type);
+                return GROAT__CUDA_PARAMS;
+            }
             groat__str_addf(&out->type, "%s::%s", param->type.data, member);
             out->pointer = pointer;
         }
@@ -255,7 +260,13 @@ static int take_all(work *w)
     for (size_t i = 0; i < w->source.own_count && !code; i++) {
         const groat__cuda_param *param = &w->source.params[i];
 
-        if (w->given[i].value && has_members(w, i))
+        if (w->given[i].value && !param->pointer &&
+            groat__cuda_is_vector(param->type.data))
+            code = groat__cli_refuse(w->cli, GROAT_INVALID,
+                                     "--arg %s is a vector: say its members, "
+                                     "as --arg %s_x=VALUE",
+                                     param->name.data, param->name.data);
+        else if (w->given[i].value && has_members(w, i))
             code = groat__cli_refuse(
                 w->cli, GROAT_INVALID,
                 "--arg %s is given, and members of it, too", param->name.data);

@@ -16,43 +16,75 @@ static bool is(const groat__cuda_token *t, const char *word)
 /* ---- a declaration --------------------------------------------------------
  */
 
+static const struct {
+    const char *type, *dtype;
+} known[] = {{"float", "f32"},
+             {"double", "f64"},
+             {"int", "i32"},
+             {"unsigned", "u32"},
+             {"unsigned int", "u32"},
+             {"int32_t", "i32"},
+             {"uint32_t", "u32"},
+             {"short", "i16"},
+             {"int16_t", "i16"},
+             {"unsigned short", "u16"},
+             {"uint16_t", "u16"},
+             {"char", "i8"},
+             {"signed char", "i8"},
+             {"int8_t", "i8"},
+             {"unsigned char", "u8"},
+             {"uint8_t", "u8"},
+             {"long long", "i64"},
+             {"int64_t", "i64"},
+             {"long", "i64"},
+             {"unsigned long long", "u64"},
+             {"unsigned long", "u64"},
+             {"uint64_t", "u64"},
+             {"size_t", "u64"},
+             {"float2", "f32"},
+             {"float4", "f32"},
+             {"int4", "i32"},
+             {"uint4", "u32"},
+             {"double2", "f64"},
+             {"bool", "u8"},
+             {"char2", "i8"},
+             {"char4", "i8"},
+             {"uchar2", "u8"},
+             {"uchar4", "u8"},
+             {"short2", "i16"},
+             {"short4", "i16"},
+             {"ushort2", "u16"},
+             {"ushort4", "u16"},
+             {"int2", "i32"},
+             {"uint2", "u32"},
+             {"float3", "f32"},
+             {"int3", "i32"},
+             {"longlong2", "i64"},
+             {"double4", "f64"},
+             {"char3", "i8"},
+             {"uchar3", "u8"},
+             {"short3", "i16"},
+             {"ushort3", "u16"},
+             {"uint3", "u32"},
+             {"double3", "f64"},
+             {"float1", "f32"},
+             {"longlong4", "i64"},
+             {"ulonglong2", "u64"},
+             {"ulonglong4", "u64"},
+             {"__half", "f16"},
+             {"half", "f16"},
+             {"__half2", "f16"},
+             {"half2", "f16"},
+             {"__nv_bfloat16", "bf16"},
+             {"nv_bfloat16", "bf16"},
+             {"__nv_bfloat162", "bf16"},
+             {"nv_bfloat162", "bf16"},
+             {"__nv_fp8_e4m3", "e4m3"},
+             {"__nv_fp8_e5m2", "e5m2"},
+             {"dim3", "u32"}};
+
 static const char *dtype_of(const char *type)
 {
-    static const struct {
-        const char *type, *dtype;
-    } known[] = {{"float", "f32"},         {"double", "f64"},
-                 {"int", "i32"},           {"unsigned", "u32"},
-                 {"unsigned int", "u32"},  {"int32_t", "i32"},
-                 {"uint32_t", "u32"},      {"short", "i16"},
-                 {"int16_t", "i16"},       {"unsigned short", "u16"},
-                 {"uint16_t", "u16"},      {"char", "i8"},
-                 {"signed char", "i8"},    {"int8_t", "i8"},
-                 {"unsigned char", "u8"},  {"uint8_t", "u8"},
-                 {"long long", "i64"},     {"int64_t", "i64"},
-                 {"long", "i64"},          {"unsigned long long", "u64"},
-                 {"unsigned long", "u64"}, {"uint64_t", "u64"},
-                 {"size_t", "u64"},        {"float2", "f32"},
-                 {"float4", "f32"},        {"int4", "i32"},
-                 {"uint4", "u32"},         {"double2", "f64"},
-                 {"bool", "u8"},           {"char2", "i8"},
-                 {"char4", "i8"},          {"uchar2", "u8"},
-                 {"uchar4", "u8"},         {"short2", "i16"},
-                 {"short4", "i16"},        {"ushort2", "u16"},
-                 {"ushort4", "u16"},       {"int2", "i32"},
-                 {"uint2", "u32"},         {"float3", "f32"},
-                 {"int3", "i32"},          {"longlong2", "i64"},
-                 {"double4", "f64"},       {"char3", "i8"},
-                 {"uchar3", "u8"},         {"short3", "i16"},
-                 {"ushort3", "u16"},       {"uint3", "u32"},
-                 {"double3", "f64"},       {"float1", "f32"},
-                 {"longlong4", "i64"},     {"ulonglong2", "u64"},
-                 {"ulonglong4", "u64"},    {"__half", "f16"},
-                 {"half", "f16"},          {"__half2", "f16"},
-                 {"half2", "f16"},         {"__nv_bfloat16", "bf16"},
-                 {"nv_bfloat16", "bf16"},  {"__nv_bfloat162", "bf16"},
-                 {"nv_bfloat162", "bf16"}, {"__nv_fp8_e4m3", "e4m3"},
-                 {"__nv_fp8_e5m2", "e5m2"}};
-
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (strcmp(known[i].type, type) == 0)
             return known[i].dtype;
@@ -199,6 +231,25 @@ static groat__cuda_token name_of(const char *type)
     return last;
 }
 
+/* The dtype of a vector's elements, or NULL. */
+static const char *vector_dtype(const char *type)
+{
+    const groat__cuda_token name = name_of(type);
+    char word[16];
+
+    if (name.len == 0 || name.len >= sizeof(word) || name.at[0] == '_' ||
+        strchr("1234", name.at[name.len - 1]) == NULL)
+        return NULL;
+    memcpy(word, name.at, name.len);
+    word[name.len] = '\0';
+    return dtype_of(word);
+}
+
+bool groat__cuda_is_vector(const char *type)
+{
+    return vector_dtype(type) != NULL;
+}
+
 bool groat__cuda_member(const char *text, const char *type, const char *member,
                         groat__cuda_param *out)
 {
@@ -206,6 +257,11 @@ bool groat__cuda_member(const char *text, const char *type, const char *member,
     groat__cuda_cursor c = {text, 1, true};
     groat__cuda_token t;
 
+    out->dtype = vector_dtype(type);
+    if (out->dtype != NULL) {
+        groat__str_addf(&out->type, "%s::%s", type, member);
+        return strlen(member) == 1 && strchr("xyzw", *member) != NULL;
+    }
     if (!find_structure(&c, &name))
         return false;
     while (t = groat__cuda_take_text(&c), t.len > 0 && !is(&t, "}")) {

@@ -34,9 +34,11 @@ void groat__cuda_see(groat__cuda_param *param, groat__cuda_seen *s,
 /* Ends it, and frees *s; returns false if it has no name. */
 bool groat__cuda_finish(groat__cuda_param *param, groat__cuda_seen *s);
 
-/* Finds "struct TYPE { ... MEMBER ... }" in a text, and fills the type, dtype
- * and flags of *out, which starts from {0}.  False: there is none, or the
- * member is no value, such as an array. */
+/* Whether the type is one of CUDA's vectors, such as float2, or dim3. */
+bool groat__cuda_is_vector(const char *type);
+/* Finds "struct TYPE { ... MEMBER ... }" in a text, or the member of a vector,
+ * and fills the type, dtype and flags of *out, which starts from {0}.  False:
+ * there is none, or the member is no value, such as an array. */
 bool groat__cuda_member(const char *text, const char *type, const char *member,
                         groat__cuda_param *out);
 
