@@ -318,6 +318,29 @@ __global__ void k(float *y)
     y[threadIdx.x] = sum;
 }
 END
+right "branches that are not compiled" --buffer y=32:out <<'END'
+#if __CUDA_ARCH__ >= 1000
+#include <cuda/ptx>
+#endif
+#ifdef WITH_TORCH
+#include <torch/extension.h>
+#elif defined(USE_PTX)
+__device__ int lane() { return 1; }
+#else
+__device__ int lane() { return threadIdx.x & 31; }
+#endif
+#if defined(USE_ASM)
+__device__ int own() { int r; asm("mov.u32 %0, %laneid;" : "=r"(r)); return r; }
+#endif
+__global__ void k(float *y) { y[threadIdx.x] = lane(); }
+END
+refused "one that is" "k.cu:3: asm" --block 32 --buffer y=32 <<'END'
+#define USE_ASM
+#ifdef USE_ASM
+__device__ int own() { int r; asm("mov.u32 %0, %laneid;" : "=r"(r)); return r; }
+#endif
+__global__ void k(int *y) { y[threadIdx.x] = own(); }
+END
 cat >vector.cu <<'END'
 __global__ void k(float *y, int3 d, float2 f, const dim3 g)
 {

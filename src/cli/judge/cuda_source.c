@@ -175,9 +175,53 @@ static groat_status read_include(reader *r, const token *sign)
         &name);
 }
 
-/* Skips to the #else or #endif of an #if 0; the text is kept. */
+/* Whether the file defines a macro, or something else may: names that begin as
+ * those of compilers and of CUDA do. */
+static bool may_be_defined(const reader *r, const token *name)
+{
+    const char *at = r->text;
+
+    if (*name->at == '_' || strncmp(name->at, "CUDA", 4) == 0)
+        return true;
+    while ((at = strstr(at, "define")) != NULL) {
+        at += strlen("define");
+        at += strspn(at, " \t");
+        if (strncmp(at, name->at, name->len) == 0 &&
+            !groat__is_word(at[name->len]))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the branch behind #WORD is never compiled: of #if 0, of a macro that
+ * is not defined, of a later architecture than cuda_compat.h's. */
+static bool is_dead(const reader *r, const token *word)
+{
+    enum { ARCH = 900 };
+    static const char arch[] = "__CUDA_ARCH__ >= ";
+    const char *at = r->c.at + strspn(r->c.at, " \t");
+    token name;
+
+    if (is(word, "if") && *at == '0')
+        return isspace((unsigned char)at[1]) != 0;
+    if (is(word, "if") && strncmp(at, arch, sizeof(arch) - 1) == 0)
+        return strtol(at + sizeof(arch) - 1, NULL, 10) > ARCH;
+    if (is(word, "if") && strncmp(at, "defined", 7) == 0)
+        at += 7 + strspn(at + 7, " \t(");
+    else if (!is(word, "ifdef"))
+        return false;
+    for (name = (token){at, 0, 0}; groat__is_word(at[name.len]);)
+        name.len++;
+    at += name.len;
+    at += strspn(at, " \t)");
+    return name.len > 0 && (*at == '\n' || *at == '\r' || *at == '/') &&
+           !may_be_defined(r, &name);
+}
+
+/* Empties the lines up to the #else or #endif of a branch. */
 static void skip_dead(reader *r)
 {
+    const char *start = r->c.at + strcspn(r->c.at, "\n");
     int depth = 1;
 
     while (depth > 0 && *r->c.at != '\0') {
@@ -194,6 +238,7 @@ static void skip_dead(reader *r)
         depth -= strncmp(at, "endif", 5) == 0 ||
                  (depth == 1 && strncmp(at, "el", 2) == 0);
     }
+    replace(r, start, "");
     r->c.fresh = true;
 }
 
@@ -229,8 +274,7 @@ static groat_status read_directive(reader *r, const token *sign)
                       "#line is refused, as findings name lines of this file",
                       &word);
     read_condition(r, &word);
-    if (is(&word, "if") && r->c.at[strspn(r->c.at, " \t")] == '0' &&
-        isspace((unsigned char)r->c.at[strspn(r->c.at, " \t") + 1])) {
+    if (is_dead(r, &word)) {
         skip_dead(r);
         return GROAT_OK;
     }
