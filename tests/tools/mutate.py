@@ -95,6 +95,9 @@ class Bench:
         self.build = os.path.join(work, 'build')
         self.covered = os.path.join(work, 'covered')
         self.jobs = jobs
+        # A mutant may do anything to the folder of temporary files.
+        self.scratch = os.path.join(work, 'tmp')
+        os.makedirs(self.scratch, exist_ok=True)
         self.log = open(os.path.join(work, 'mutate.log'), 'a', encoding='utf-8')
         self.lines = {}
         if not os.path.isdir(self.root):
@@ -119,7 +122,7 @@ class Bench:
                               stderr=self.log, stdin=subprocess.DEVNULL,
                               start_new_session=True,
                               env={**os.environ, 'CK_DEFAULT_TIMEOUT': '60',
-                                   **more}) as child:
+                                   'TMPDIR': self.scratch, **more}) as child:
             try:
                 return child.wait(seconds)
             except subprocess.TimeoutExpired:
