@@ -458,13 +458,15 @@ groat_cpu_bind(groat_cpu_env *env)
 }
 
 // The kernel's compiler instruments none of these.
-#ifdef __clang__
-#define GROAT_UNTOLD \
-    __attribute__((noinline, unused, no_sanitize("thread", "coverage")))
+#if defined(__clang__) && __clang_major__ >= 13
+#define GROAT_NO_COVERAGE no_sanitize("coverage")
+#elif !defined(__clang__) && __GNUC__ >= 12
+#define GROAT_NO_COVERAGE no_sanitize_coverage
 #else
-#define GROAT_UNTOLD __attribute__((noinline, unused, no_sanitize("thread"), \
-                                    no_sanitize_coverage))
+#define GROAT_NO_COVERAGE
 #endif
+#define GROAT_UNTOLD __attribute__((noinline, unused, no_sanitize("thread"), \
+                                    GROAT_NO_COVERAGE))
 // Functions that stand behind a kernel's line.
 #define GROAT_BEHIND GROAT_UNTOLD __attribute__((section("groat_behind")))
 

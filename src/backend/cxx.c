@@ -143,7 +143,8 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
     for (size_t i = 0; !c->sanitize && i < sizeof(plain) / sizeof(plain[0]);
          i++)
         options[count++] = plain[i];
-    if (!c->sanitize)
+    /* Earlier versions of gcc would instrument the callbacks themselves. */
+    if (!c->sanitize && (!c->gcc || major_of(c) >= 12))
         options[count++] = comparisons;
     for (size_t i = 0; c->sanitize && i < 5; i++)
         options[count++] = sanitize[i];
