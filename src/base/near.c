@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * near.c finds the name that was meant, by Levenshtein distance; names are
- * short.  "valid-rows" and "valid_rows" count as the same name.
+ * short.  "valid-rows" and "valid_rows" count as the same name, and the
+ * beginning of a name as near to it.
  */
 #include "base/near.h"
 
 #include <string.h>
 
-enum { NAME_MAX_LEN = 64, SHORT = 3 };
+enum { NAME_MAX_LEN = 64, SHORT = 3, BEGUN = 2 };
 
 static bool same_char(char typed, char known)
 {
@@ -52,6 +53,9 @@ void groat__near_try(groat__near *near, const char *known, size_t len)
 {
     size_t far = distance(near->typed, near->len, known, len);
 
+    if (far > BEGUN && near->len > SHORT && near->len < len &&
+        len <= NAME_MAX_LEN && memcmp(known, near->typed, near->len) == 0)
+        far = BEGUN;
     if (far >= near->best)
         return;
     near->best = far;

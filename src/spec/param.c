@@ -250,7 +250,10 @@ static groat_status unknown_param(const groat_family *family, const char *name,
 {
     groat__str all = {0};
     groat__near near;
+    bool computed = false;
 
+    for (size_t i = 0; i < family->slot_count; i++)
+        computed = computed || groat__is_text(name, len, family->slots[i].name);
     groat__near_start(&near, name, len);
     for (size_t i = 0; i < family->param_count; i++)
         groat__near_try(&near, family->slots[family->params[i]].name,
@@ -259,8 +262,10 @@ static groat_status unknown_param(const groat_family *family, const char *name,
     for (size_t i = 0; i < family->param_count; i++)
         groat__str_addf(&all, "%s%s", i > 0 ? ", " : "",
                         family->slots[family->params[i]].name);
-    groat__fail(error, GROAT_INVALID, "%s has no parameter '%.*s'%s",
-                family->name, shown(len), name, all.failed ? "" : all.data);
+    groat__fail(error, GROAT_INVALID, "%s has no parameter '%.*s'%s%s",
+                family->name, shown(len), name,
+                computed ? ", a constant that follows from others" : "",
+                all.failed ? "" : all.data);
     groat__str_free(&all);
     return GROAT_INVALID;
 }

@@ -502,7 +502,10 @@ static groat_status read_values(reader *r, groat__slot *slot)
     slot->meaning = take_quoted(r);
     if (slot->allowed == NULL || slot->deflt == NULL || slot->unit == NULL ||
         slot->meaning == NULL)
-        return bad(r, "allowed values, default, unit and \"meaning\" expected");
+        return bad(r,
+                   "allowed values, default, unit and \"meaning\" of %.64s "
+                   "expected",
+                   slot->name);
     r->field = allowed_at;
     status = parse_allowed(r, slot);
     r->field = default_at;
@@ -637,7 +640,7 @@ static groat_status read_derive(reader *r)
     slot->unit = take_word(r);
     slot->meaning = take_quoted(r);
     if (slot->deflt == NULL || slot->unit == NULL || slot->meaning == NULL)
-        return bad(r, "unit and \"meaning\" expected");
+        return bad(r, "unit and \"meaning\" of %.64s expected", slot->name);
     return GROAT_OK;
 }
 

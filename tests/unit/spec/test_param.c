@@ -257,7 +257,10 @@ static const refusal refusals[] = {
     {"toy:row=8",
      {"toy has no parameter 'row'",
       "parameters: dtype, rows, cols, wide, shift, mode"}},
-    {"toy:rowss=8", {"toy has no parameter 'rowss'"}},
+    {"toy:rowss=8", {"toy has no parameter 'rowss'; "}},
+    {"toy:arch_wave_lanes=8",
+     {"toy has no parameter 'arch_wave_lanes', a constant that follows from "
+      "others; "}},
     {"toy:Rows=8", {"toy has no parameter 'Rows'"}},
     {"toy:\trows=8", {"toy has no parameter ' rows'", "did you mean 'rows'?"}},
     {"toy:row s=8", {"toy has no parameter 'row s'", "did you mean 'rows'?"}},
