@@ -31,6 +31,9 @@
 #define __CUDACC__         1
 #define __CUDA_ARCH__      900
 #define warpSize           32
+#ifndef __clang__
+#define __builtin_assume(x) ((void)0)
+#endif
 #define INT_MAX            __INT_MAX__
 #define INT_MIN            (-__INT_MAX__ - 1)
 #define UINT_MAX           (2u * __INT_MAX__ + 1)

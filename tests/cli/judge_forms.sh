@@ -341,6 +341,17 @@ __device__ int own() { int r; asm("mov.u32 %0, %laneid;" : "=r"(r)); return r; }
 #endif
 __global__ void k(int *y) { y[threadIdx.x] = own(); }
 END
+refused "a texture" "k.cu:1: cudaTextureObject_t: textures are not judged" --block 32 \
+    --buffer y=32 --arg t=0 <<'END'
+__global__ void k(float *y, cudaTextureObject_t t) { y[threadIdx.x] = tex1D<float>(t, 0); }
+END
+right "an assumption" --buffer y=32:out <<'END'
+__global__ void k(float *y)
+{
+    __builtin_assume(threadIdx.x < 32);
+    y[threadIdx.x] = 1;
+}
+END
 cat >vector.cu <<'END'
 __global__ void k(float *y, int3 d, float2 f, const dim3 g)
 {

@@ -374,6 +374,43 @@ static void read_static(reader *r, const token *first)
 /* ---- the kernel -----------------------------------------------------------
  */
 
+/* Returns whether an asm is empty, a compiler barrier.  `r` is a copy. */
+static bool is_empty_asm(reader r)
+{
+    token t = take(&r);
+
+    while (is(&t, "volatile") || is(&t, "__volatile__") || is(&t, "("))
+        t = take(&r);
+    return is(&t, "\"\"");
+}
+
+static groat_status check_word(const reader *r, const token *t)
+{
+    static const struct {
+        const char *word, *why;
+    } refused[] = {{"this_grid", "a barrier of the whole grid is not judged"},
+                   {"this_cluster", "clusters are not judged here"},
+                   {"__shfl", "shuffles without _sync are no longer CUDA"},
+                   {"__managed__", "managed variables are not judged"},
+                   {"texture", "textures are not judged"},
+                   {"cudaTextureObject_t", "textures are not judged"},
+                   {"cudaSurfaceObject_t", "surfaces are not judged"},
+                   {"tex2D", "textures are not judged"},
+                   {"tex1D", "textures are not judged"}};
+
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+        if (is(t, refused[i].word))
+            return refuse(r, t->line, refused[i].why, t);
+    if ((is(t, "asm") || is(t, "__asm__")) && !is_empty_asm(*r))
+        return refuse(r, t->line, "inline PTX is not judged", t);
+    if (*t->at == '<' && strncmp(t->at, "<<<", 3) == 0)
+        return groat__fail(r->error, GROAT_INVALID,
+                           "%s:%d: <<<: kernels that launch kernels are not "
+                           "judged",
+                           r->file, t->line);
+    return GROAT_OK;
+}
+
 static groat_status read_params(reader *r, const token *kernel)
 {
     groat__cuda_source *out = r->out;
@@ -382,9 +419,14 @@ static groat_status read_params(reader *r, const token *kernel)
 
     while (depth > 0) {
         token t = take(r);
+        groat_status status = check_word(r, &t);
         bool named = true;
         bool cut;
 
+        if (status != GROAT_OK) {
+            groat__str_free(&s.base);
+            return status;
+        }
         if (t.len == 1)
             depth +=
                 (*t.at == '(' || *t.at == '<') - (*t.at == ')' || *t.at == '>');
@@ -529,41 +571,6 @@ static groat_status read_kernel(reader *r)
 
 /* ---- words that cannot be judged ------------------------------------------
  */
-
-/* Returns whether an asm is empty, a compiler barrier.  `r` is a copy. */
-static bool is_empty_asm(reader r)
-{
-    token t = take(&r);
-
-    while (is(&t, "volatile") || is(&t, "__volatile__") || is(&t, "("))
-        t = take(&r);
-    return is(&t, "\"\"");
-}
-
-static groat_status check_word(const reader *r, const token *t)
-{
-    static const struct {
-        const char *word, *why;
-    } refused[] = {{"this_grid", "a barrier of the whole grid is not judged"},
-                   {"this_cluster", "clusters are not judged here"},
-                   {"__shfl", "shuffles without _sync are no longer CUDA"},
-                   {"__managed__", "managed variables are not judged"},
-                   {"texture", "textures are not judged"},
-                   {"tex2D", "textures are not judged"},
-                   {"tex1D", "textures are not judged"}};
-
-    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
-        if (is(t, refused[i].word))
-            return refuse(r, t->line, refused[i].why, t);
-    if ((is(t, "asm") || is(t, "__asm__")) && !is_empty_asm(*r))
-        return refuse(r, t->line, "inline PTX is not judged", t);
-    if (*t->at == '<' && strncmp(t->at, "<<<", 3) == 0)
-        return groat__fail(r->error, GROAT_INVALID,
-                           "%s:%d: <<<: kernels that launch kernels are not "
-                           "judged",
-                           r->file, t->line);
-    return GROAT_OK;
-}
 
 /* Whether the file has a body of the function, wherever it is. */
 static bool has_body(const reader *r, const token *name)

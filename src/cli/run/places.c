@@ -36,7 +36,7 @@ static const char *find_line(const char *source, const char *file,
         }
         if (inside && number == wanted) {
             at += strspn(at, " \t");
-            *len = strcspn(at, "\n");
+            *len = strcspn(at, "\r\n");
             return at;
         }
         number++;
