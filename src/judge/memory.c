@@ -220,6 +220,12 @@ static void mark(groat__judge *j, uint32_t at, groat__byte_state state)
                                             false};
 }
 
+/* Whether all threads know of an access: it came before a block barrier. */
+static bool is_past(const groat__judge *j, uint32_t clock)
+{
+    return !j->clocks_on && clock < j->block->epoch;
+}
+
 /* Marks a byte as written by an atomic operation.  Its readers stay, and so
  * does who wrote it otherwise, as one of them: other threads' operations are
  * not checked against this one. */
@@ -228,8 +234,11 @@ static void mark_atomic(groat__judge *j, uint32_t at)
     const groat__shadow s = j->block->shadows[at];
     uint32_t readers = s.readers;
 
+    /* The last one to read is the first of the list. */
+    if (readers != 0 && is_past(j, j->readers.items[readers].clock))
+        readers = 0;
     if (s.state == GROAT__WRITTEN && !s.atomic &&
-        groat__judge_is_thread(j, s.writer))
+        groat__judge_is_thread(j, s.writer) && !is_past(j, s.write_clock))
         readers = groat__judge_add_reader(j, readers, s.writer, s.write_clock,
                                           s.site);
     mark(j, at, GROAT__WRITTEN);
