@@ -193,52 +193,69 @@ static bool may_be_defined(const reader *r, const token *name)
     return false;
 }
 
+/* Whether nothing but blanks and a comment follow in the line. */
+static bool ends_line(const char *at)
+{
+    at += strspn(at, " \t");
+    return *at == '\0' || *at == '\n' || *at == '\r' ||
+           strncmp(at, "//", 2) == 0;
+}
+
 /* Whether the branch behind #WORD is never compiled: of #if 0, of a macro that
- * is not defined, of a later architecture than cuda_compat.h's. */
+ * is not defined, of a later architecture than cuda_compat.h's.  A macro of
+ * groat's own headers is taken for undefined. */
 static bool is_dead(const reader *r, const token *word)
 {
     enum { ARCH = 900 };
     static const char arch[] = "__CUDA_ARCH__ >= ";
     const char *at = r->c.at + strspn(r->c.at, " \t");
+    bool closes = false;
+    char *end;
     token name;
 
     if (is(word, "if") && *at == '0')
-        return isspace((unsigned char)at[1]) != 0;
+        return ends_line(at + 1);
     if (is(word, "if") && strncmp(at, arch, sizeof(arch) - 1) == 0)
-        return strtol(at + sizeof(arch) - 1, NULL, 10) > ARCH;
-    if (is(word, "if") && strncmp(at, "defined", 7) == 0)
-        at += 7 + strspn(at + 7, " \t(");
-    else if (!is(word, "ifdef"))
+        return strtol(at + sizeof(arch) - 1, &end, 10) > ARCH && ends_line(end);
+    if (is(word, "if") && strncmp(at, "defined", 7) == 0) {
+        at += 7 + strspn(at + 7, " \t");
+        closes = *at == '(';
+        at += closes + strspn(at + closes, " \t");
+    } else if (!is(word, "ifdef"))
         return false;
     for (name = (token){at, 0, 0}; groat__is_word(at[name.len]);)
         name.len++;
-    at += name.len;
-    at += strspn(at, " \t)");
-    return name.len > 0 && (*at == '\n' || *at == '\r' || *at == '/') &&
+    at += name.len + strspn(at + name.len, " \t");
+    return name.len > 0 && (!closes || *at == ')') && ends_line(at + closes) &&
            !may_be_defined(r, &name);
 }
 
-/* Empties the lines up to the #else or #endif of a branch. */
+/* Skips to the #else or #endif of a branch.  Its text is kept, but for what
+ * reads other files, and nothing in it is refused. */
 static void skip_dead(reader *r)
 {
-    const char *start = r->c.at + strcspn(r->c.at, "\n");
     int depth = 1;
 
     while (depth > 0 && *r->c.at != '\0') {
+        const char *start;
         const char *at;
 
         r->c.at += strcspn(r->c.at, "\n");
         r->c.line += *r->c.at == '\n';
         r->c.at += *r->c.at == '\n';
-        at = r->c.at + strspn(r->c.at, " \t");
+        start = r->c.at;
+        at = start + strspn(start, " \t");
         if (*at != '#')
             continue;
         at += 1 + strspn(at + 1, " \t");
         depth += strncmp(at, "if", 2) == 0;
         depth -= strncmp(at, "endif", 5) == 0 ||
                  (depth == 1 && strncmp(at, "el", 2) == 0);
+        if (strncmp(at, "include", 7) == 0) {
+            r->c.at += strcspn(r->c.at, "\n");
+            replace(r, start, "");
+        }
     }
-    replace(r, start, "");
     r->c.fresh = true;
 }
 
