@@ -334,6 +334,25 @@ __device__ int own() { int r; asm("mov.u32 %0, %laneid;" : "=r"(r)); return r; }
 #endif
 __global__ void k(float *y) { y[threadIdx.x] = lane(); }
 END
+right "branches that are" --buffer y=32:out <<'END'
+__global__ void k(float *y)
+{
+    __shared__ float s[32];
+    s[threadIdx.x] = 1;
+#ifdef M_PI
+    __syncthreads();
+#endif
+#if 0 || 1
+    y[threadIdx.x] = s[31 - threadIdx.x];
+#endif
+#if __CUDA_ARCH__ >= 1000 || defined(__CUDACC__)
+    __syncthreads();
+#endif
+#if defined(NONE) || defined(__CUDACC__)
+    s[31 - threadIdx.x] = 2;
+#endif
+}
+END
 refused "one that is" "k.cu:3: asm" --block 32 --buffer y=32 <<'END'
 #define USE_ASM
 #ifdef USE_ASM
@@ -366,6 +385,8 @@ refused "a vector as one value" "--arg d is a vector: say its members, as --arg 
     --block 32 --buffer y=32 --arg d=1 --arg f_x=1 --arg g_x=1 <vector.cu
 refused "a member that it does not have" "--arg is 'd_q=1'; expected NAME=VALUE" \
     --block 32 --buffer y=32 --arg d_q=1 --arg f_x=1 --arg g_x=1 <vector.cu
+refused "one that only others have" "--arg is 'f_w=1'; expected NAME=VALUE" \
+    --block 32 --buffer y=32 --arg d_x=1 --arg f_w=1 --arg g_x=1 <vector.cu
 right "tiles by their type, groups, scans" --buffer x=32 --buffer y=32 <<'END'
 #include <cooperative_groups.h>
 #include <cooperative_groups/scan.h>

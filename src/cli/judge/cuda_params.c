@@ -260,7 +260,9 @@ bool groat__cuda_member(const char *text, const char *type, const char *member,
     out->dtype = vector_dtype(type);
     if (out->dtype != NULL) {
         groat__str_addf(&out->type, "%s::%s", type, member);
-        return strlen(member) == 1 && strchr("xyzw", *member) != NULL;
+        return strlen(member) == 1 &&
+               memchr("xyzw", *member, (size_t)(name.at[name.len - 1] - '0')) !=
+                   NULL;
     }
     if (!find_structure(&c, &name))
         return false;
