@@ -228,7 +228,8 @@ typedef struct groat__judge_block {
     size_t ended;       /* threads that have ended */
 } groat__judge_block;
 
-/* A list of the agents that read a byte since it was written, see order.c. */
+/* A list of the agents that read a byte since it was written, or, of atomic
+ * operations, that wrote it otherwise before the first; see order.c. */
 typedef struct groat__reader {
     uint32_t before; /* index of the rest of the list; 0 ends it */
     uint32_t agent;

@@ -11,7 +11,8 @@
  * hash, and one that reaches an output changes what the cluster leaves in
  * device memory.  Runs that end with a finding are compared in the same way.
  * If a run differs, the places that read such bytes are tried one by one: the
- * first that makes a difference alone is the finding.
+ * first that makes a difference alone is the finding, or the first of all if a
+ * run does not end and leaves no time.
  */
 #include "judge/unwritten.h"
 
@@ -276,9 +277,11 @@ static bool is_over(const groat__judge *j)
  * first did: the value decides a loop. */
 static bool is_endless(const trial *t)
 {
-    enum { FAR = 4 };
+    enum { FAR = 4, LEAST_NS = 1000000000 };
+    uint64_t ns = groat__now_ns() - t->start_ns;
 
-    return t->j->late && (groat__now_ns() - t->start_ns) / FAR > t->ns;
+    return t->j->late && t->j->env.again == GROAT_CPU_AGAIN && ns > LEAST_NS &&
+           ns / FAR > t->ns;
 }
 
 /* Whether the cluster behaves differently with a value at a place.  Leaves
@@ -345,7 +348,11 @@ static void find_place(trial *t)
     size_t found = 0;
 
     if (!matters(t, ALL)) {
-        if (!is_over(j) || j->late) {
+        if (j->late)
+            add_place(j, j->unwritten.places[0].site,
+                      "a read of what nobody has written, when other values "
+                      "in it were tried");
+        else if (!is_over(j)) {
             j->failed = t->failed;
             j->finding = t->finding;
         }
@@ -361,7 +368,8 @@ static void find_place(trial *t)
     j->failed = true;
     if (j->late)
         add_place(j, groat__judge_fiber(j)->site,
-                  "with another value in it, a loop that does not end");
+                  "with other values in what nobody has written, a loop that "
+                  "does not end");
 }
 
 void groat__judge_unwritten_settle(groat__judge *j,
@@ -393,7 +401,6 @@ void groat__judge_unwritten_settle(groat__judge *j,
     find_place(&t);
     put_back(&t.first);
     j->env.again = GROAT_CPU_FIRST;
-    j->late = false;
     free(u->log.items);
     u->log = t.first;
 }
