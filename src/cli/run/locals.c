@@ -90,7 +90,7 @@ static groat_status run_here(groat__cli *cli, const groat__trial *trial,
         groat_spec_parse(cli->context, groat_spec_text(trial->spec),
                          groat_spec_target(trial->spec), &again->spec, error);
 
-    again->keeps = true;
+    again->keeps = again->unjudged = true;
     cli->values.outputs.count = 0;
     cli->values.repeat = 0;
     cli->values.time = false;
@@ -104,25 +104,30 @@ static groat_status run_here(groat__cli *cli, const groat__trial *trial,
     return status;
 }
 
-/* Runs it in a context of its own, with flags and host threads; what remains of
- * `again` are the outputs. */
+/* Runs it in a context of its own, with flags and host threads, and with time
+ * for what it may take longer; what remains of `again` are the outputs. */
 static groat_status run_again(groat__cli *cli, const groat__trial *trial,
                               unsigned flags, unsigned jobs,
                               groat__trial *again, groat_error *error)
 {
     groat_context *context = cli->context;
     unsigned all_jobs = cli->judge_jobs;
-    groat_context *own;
+    unsigned seconds = cli->judge_seconds;
+    groat_context *own = NULL;
     groat_status status;
 
     cli->judge_jobs = jobs;
+    cli->judge_seconds = seconds * (1 + (jobs > 0 ? all_jobs / jobs : 1));
     status = groat__cli_open_beside(cli, flags, &own, error);
     cli->judge_jobs = all_jobs;
-    if (status)
+    if (!status) {
+        cli->context = own;
+        status = run_here(cli, trial, again, error);
+        cli->context = context;
+    }
+    cli->judge_seconds = seconds;
+    if (!own)
         return status;
-    cli->context = own;
-    status = run_here(cli, trial, again, error);
-    cli->context = context;
     groat_kernel_release(again->kernel);
     groat_spec_free(again->spec);
     again->kernel = NULL;
@@ -163,12 +168,12 @@ static groat_status compare(groat__cli *cli, groat__trial *trial,
     if (!differ(trial, &runs[ZEROS], &buffer, &at))
         return GROAT_OK;
     for (size_t i = ZEROS_ALONE; i < RUNS; i++) {
-        groat_status status =
-            run_again(cli, trial, i == ZEROS_ALONE ? GROAT_OPEN_ZERO_LOCALS : 0,
-                      1, &runs[i], error);
-
-        if (status)
-            return status;
+        if (run_again(cli, trial, i == ZEROS_ALONE ? GROAT_OPEN_ZERO_LOCALS : 0,
+                      1, &runs[i], error)) {
+            /* Nothing is decided: the first run stands. */
+            groat_error_clear(error);
+            return GROAT_OK;
+        }
     }
     if (differ(&runs[ALONE], &runs[ALONE_TWICE], &buffer, &at) ||
         !differ(&runs[ALONE], &runs[ZEROS_ALONE], &buffer, &at))

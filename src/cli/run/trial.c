@@ -490,7 +490,8 @@ static groat_status judge(groat__cli *cli, groat__trial *trial,
     for (size_t i = 0; i < trial->plan.buffer_count && !status; i++) {
         const groat_buffer *buffer = &trial->plan.buffers[i];
 
-        if (!buffer->output || buffer->tolerance == GROAT_TOLERANCE_NONE)
+        if (trial->unjudged || !buffer->output ||
+            buffer->tolerance == GROAT_TOLERANCE_NONE)
             continue;
         compared = true;
         status = judge_one(trial, inputs, i, got[i], error);

@@ -43,7 +43,8 @@ typedef struct groat__trial {
     bool device_clock; /* launch_us is from device events, not the host   */
     groat__verdict verdict;
     groat__comparison sum;
-    bool keeps; /* keep outputs in kept; set before the launch            */
+    bool unjudged; /* outputs are compared with nothing                      */
+    bool keeps; /* keep outputs in kept; set before the launch, as the last  */
     void *kept[GROAT_PLAN_BUFFERS]; /* those of the last launch, or NULL  */
 } groat__trial;
 
