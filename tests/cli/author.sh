@@ -544,6 +544,12 @@ reference() {
 reference "does not compile" "void reference(const struct run *run) { x; }" \
     "bad/reference.c does not compile"
 says "the compiler's words" "reference.c:3"
+sed -i 's/^param  cols .*/&\nparam  sync int 0..1 0 - "as a function of unistd.h"/' bad/params.def
+reference "has a constant called as a function" "void reference(const struct run *run)
+{
+    abort();
+}" "reference.c crashed: Aborted"
+sed -i '/^param  sync/d' bad/params.def
 reference "reads past the end" "void reference(const struct run *run)
 {
     for (int i = 0; i < 1 << 20; i++)

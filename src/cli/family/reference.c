@@ -108,6 +108,14 @@ static void add_members(const groat_plan *plan, groat__str *out)
     }
 }
 
+static void add_struct(const groat_plan *plan, groat__str *out)
+{
+    groat__str_add(out, "\nstruct run {\n");
+    add_members(plan, out);
+    groat__str_add(out, "    unsigned grid[3];\n};\n\n"
+                        "void reference(const struct run *run);\n\n");
+}
+
 void groat__reference_header(const groat_family *family, const groat_spec *spec,
                              const groat_plan *plan, groat__str *out)
 {
@@ -118,10 +126,8 @@ void groat__reference_header(const groat_family *family, const groat_spec *spec,
                     "#ifndef GROAT_RUN_H\n#define GROAT_RUN_H\n\n",
                     groat_family_name(family));
     add_constants(family, spec, out);
-    groat__str_add(out, "\nstruct run {\n");
-    add_members(plan, out);
-    groat__str_add(out, "    unsigned grid[3];\n};\n\n"
-                        "void reference(const struct run *run);\n\n#endif\n");
+    add_struct(plan, out);
+    groat__str_add(out, "#endif\n");
 }
 
 static size_t bytes_in_file(const groat_buffer *buffer)
@@ -158,7 +164,8 @@ static size_t size_of_file(const groat_plan *plan)
            GUARD;
 }
 
-/* Of main.c: at a fault, addr2line tells the line that an instruction is in.
+/* Of main.c, which has no constants of the family, as they may have the names
+ * of functions: at a fault, addr2line tells the line that an instruction is in.
  * gregs[16] is REG_RIP, which has a name with _GNU_SOURCE only. */
 static const char catch_faults[] =
     "#include <fcntl.h>\n#include <signal.h>\n#include <stdio.h>\n"
@@ -203,6 +210,7 @@ static void add_main(const groat_plan *plan, groat__str *out)
     size_t arg = 0;
 
     groat__str_add(out, catch_faults);
+    add_struct(plan, out);
     groat__str_addf(out,
                     "int main(int count, char **words)\n{\n"
                     "    int late = prctl(PR_SET_PDEATHSIG, SIGKILL);\n"
@@ -260,33 +268,22 @@ static char *path_in(const groat__reference *r, const char *name)
     return groat__str_take(&path);
 }
 
-/* names: paths of run.h, main.c and the program, in which an instruction's
- * address is that of its line table.  g++ forgets a language after a file. */
-static groat_status compile(const groat__reference *r, char *const names[3],
-                            groat_error *error)
+enum { HEADER, MAIN, OBJECT, PROGRAM, FILES };
+
+/* Runs the compiler with options that make an instruction's address that of its
+ * line table, and no call of a library's of a loop; `more` ends with NULL. */
+static groat_status run_compiler(const groat__reference *r,
+                                 const char *const *more, groat_error *error)
 {
     const char *compiler = getenv("GROAT_CXX");
-    const char *words[] = {compiler && *compiler ? compiler : "c++",
-                           "-std=gnu11",
-                           "-O2",
-                           "-g1",
-                           "-no-pie",
-                           "-fno-builtin",
-                           "-Wall",
-                           "-I",
-                           r->folder.data,
-                           "-include",
-                           names[0],
-                           "-x",
-                           "c",
-                           r->source.data,
-                           "-x",
-                           "c",
-                           names[1],
-                           "-lm",
-                           "-o",
-                           names[2],
-                           NULL};
+    const char *words[32] = {compiler && *compiler ? compiler : "c++",
+                             "-std=gnu11",
+                             "-O2",
+                             "-g1",
+                             "-fno-pie",
+                             "-no-pie",
+                             "-fno-builtin",
+                             "-Wall"};
     groat__spawn how = {.argv = (char **)(uintptr_t)words,
                         .max = LOG_BYTES_MAX,
                         .seconds =
@@ -296,8 +293,14 @@ static groat_status compile(const groat__reference *r, char *const names[3],
                         .with_stderr = true};
     char *log = NULL;
     int code = 0;
-    groat_status status = groat__spawn_run(&how, &log, &code, error);
+    size_t count = 0;
+    groat_status status;
 
+    while (words[count] != NULL)
+        count++;
+    for (size_t i = 0; more[i] != NULL; i++)
+        words[count++] = more[i];
+    status = groat__spawn_run(&how, &log, &code, error);
     if (status == GROAT_TIMED_OUT)
         status = groat__fail(error, GROAT_INVALID,
                              "%s: %s compiled it for %u s and was ended",
@@ -313,6 +316,21 @@ static groat_status compile(const groat__reference *r, char *const names[3],
     return status;
 }
 
+/* Compiles reference.c, and main.c without what reference.c includes. */
+static groat_status compile(const groat__reference *r, char *const names[FILES],
+                            groat_error *error)
+{
+    const char *const object[] = {
+        "-I",           r->folder.data, "-include", names[HEADER], "-x", "c",
+        r->source.data, "-c",           "-o",       names[OBJECT], NULL};
+    const char *const program[] = {
+        "-x",          "c",   names[MAIN], "-x",           "none",
+        names[OBJECT], "-lm", "-o",        names[PROGRAM], NULL};
+    groat_status status = run_compiler(r, object, error);
+
+    return status == GROAT_OK ? run_compiler(r, program, error) : status;
+}
+
 /* Writes run.h and main.c into a fresh folder, and compiles the program. */
 static groat_status make(groat__reference *r, const groat_family *family,
                          const groat_spec *spec, const groat_plan *plan,
@@ -320,7 +338,7 @@ static groat_status make(groat__reference *r, const groat_family *family,
 {
     groat__str header = {0};
     groat__str body = {0};
-    char *names[3] = {NULL};
+    char *names[FILES] = {NULL};
     groat_status status;
     struct stat st;
 
@@ -332,20 +350,23 @@ static groat_status make(groat__reference *r, const groat_family *family,
 
     if (status != GROAT_OK)
         return status;
-    names[0] = path_in(r, "run.h");
-    names[1] = path_in(r, "main.c");
-    names[2] = path_in(r, "program");
+    names[HEADER] = path_in(r, "run.h");
+    names[MAIN] = path_in(r, "main.c");
+    names[OBJECT] = path_in(r, "reference.o");
+    names[PROGRAM] = path_in(r, "program");
     groat__reference_header(family, spec, plan, &header);
     add_main(plan, &body);
-    if (names[0] == NULL || names[1] == NULL || names[2] == NULL)
+    for (size_t i = 0; i < FILES; i++)
+        body.failed = body.failed || names[i] == NULL;
+    if (body.failed)
         status = groat__fail(error, GROAT_NO_MEMORY, "no memory for a path");
     if (status == GROAT_OK)
-        status = write_text(names[0], &header, error);
+        status = write_text(names[HEADER], &header, error);
     if (status == GROAT_OK)
-        status = write_text(names[1], &body, error);
+        status = write_text(names[MAIN], &body, error);
     if (status == GROAT_OK)
         status = compile(r, names, error);
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < FILES; i++)
         free(names[i]);
     groat__str_free(&header);
     groat__str_free(&body);
