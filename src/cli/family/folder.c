@@ -214,7 +214,8 @@ static bool has_range(const groat__element *element, const double range[2])
     bool is_signed = element->kind == GROAT__ELEMENT_SIGNED;
     double most = ldexp(1, 8 * element->bytes - (is_signed ? 1 : 0));
 
-    return element->kind == GROAT__ELEMENT_FLOAT ||
+    /* A double does not have all numbers of 8 bytes. */
+    return element->kind == GROAT__ELEMENT_FLOAT || element->bytes == 8 ||
            (range[0] >= (is_signed ? -most : 0) && range[1] < most);
 }
 
@@ -235,6 +236,10 @@ static groat_status range_of(const scope *s, const groat__run_buffer *from,
         if (status != GROAT_OK)
             return status;
         range[i] = (double)whole;
+    }
+    if (element->kind != GROAT__ELEMENT_FLOAT) {
+        range[0] = ceil(range[0]);
+        range[1] = floor(range[1]);
     }
     if (range[0] > range[1])
         return refuse(s->folder, from->line, error,
