@@ -166,6 +166,9 @@ class Bench:
                       + self.counts_of('$(basename $@)'),
                       folder=self.covered, CK_DEFAULT_TIMEOUT='240')
             self.make('check', 'TESTS_ENVIRONMENT=touch $@.start;')
+            if not all(os.path.exists(self.record_of(test, '.log.start'))
+                       for test in self.tests):
+                sys.exit('mutate.py: not all tests ran; see mutate.log')
             seconds = {test: self.seconds_of(test) for test in self.tests
                        if self.passed(test)}
             with open(known, 'w', encoding='utf-8') as file:
