@@ -16,6 +16,7 @@ static bool is(const groat__cuda_token *t, const char *word)
 /* ---- a declaration --------------------------------------------------------
  */
 
+/* Scalars, and what CUDA's vectors begin with: "uchar" of uchar4. */
 static const struct {
     const char *type, *dtype;
 } known[] = {{"float", "f32"},
@@ -23,72 +24,62 @@ static const struct {
              {"int", "i32"},
              {"unsigned", "u32"},
              {"unsigned int", "u32"},
+             {"uint", "u32"},
+             {"dim", "u32"},
              {"int32_t", "i32"},
              {"uint32_t", "u32"},
              {"short", "i16"},
              {"int16_t", "i16"},
              {"unsigned short", "u16"},
+             {"ushort", "u16"},
              {"uint16_t", "u16"},
+             {"bool", "u8"},
              {"char", "i8"},
              {"signed char", "i8"},
              {"int8_t", "i8"},
              {"unsigned char", "u8"},
+             {"uchar", "u8"},
              {"uint8_t", "u8"},
-             {"long long", "i64"},
-             {"int64_t", "i64"},
              {"long", "i64"},
-             {"unsigned long long", "u64"},
+             {"long long", "i64"},
+             {"longlong", "i64"},
+             {"int64_t", "i64"},
              {"unsigned long", "u64"},
+             {"unsigned long long", "u64"},
+             {"ulong", "u64"},
+             {"ulonglong", "u64"},
              {"uint64_t", "u64"},
              {"size_t", "u64"},
-             {"float2", "f32"},
-             {"float4", "f32"},
-             {"int4", "i32"},
-             {"uint4", "u32"},
-             {"double2", "f64"},
-             {"bool", "u8"},
-             {"char2", "i8"},
-             {"char4", "i8"},
-             {"uchar2", "u8"},
-             {"uchar4", "u8"},
-             {"short2", "i16"},
-             {"short4", "i16"},
-             {"ushort2", "u16"},
-             {"ushort4", "u16"},
-             {"int2", "i32"},
-             {"uint2", "u32"},
-             {"float3", "f32"},
-             {"int3", "i32"},
-             {"longlong2", "i64"},
-             {"double4", "f64"},
-             {"char3", "i8"},
-             {"uchar3", "u8"},
-             {"short3", "i16"},
-             {"ushort3", "u16"},
-             {"uint3", "u32"},
-             {"double3", "f64"},
-             {"float1", "f32"},
-             {"longlong4", "i64"},
-             {"ulonglong2", "u64"},
-             {"ulonglong4", "u64"},
              {"__half", "f16"},
              {"half", "f16"},
              {"__half2", "f16"},
-             {"half2", "f16"},
              {"__nv_bfloat16", "bf16"},
              {"nv_bfloat16", "bf16"},
              {"__nv_bfloat162", "bf16"},
-             {"nv_bfloat162", "bf16"},
              {"__nv_fp8_e4m3", "e4m3"},
-             {"__nv_fp8_e5m2", "e5m2"},
-             {"dim3", "u32"}};
+             {"__nv_fp8_e5m2", "e5m2"}};
+
+static const char *find_dtype(const char *type, size_t len)
+{
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (groat__is_text(type, len, known[i].type))
+            return known[i].dtype;
+    return NULL;
+}
+
+/* The dtype of the elements of a vector, "float4", or NULL. */
+static const char *vector_dtype(const char *type, size_t len)
+{
+    if (len < 2 || *type == '_' || strchr("1234", type[len - 1]) == NULL)
+        return NULL;
+    return find_dtype(type, len - 1);
+}
 
 static const char *dtype_of(const char *type)
 {
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        if (strcmp(known[i].type, type) == 0)
-            return known[i].dtype;
-    return NULL;
+    const char *dtype = find_dtype(type, strlen(type));
+
+    return dtype != NULL ? dtype : vector_dtype(type, strlen(type));
 }
 
 static bool is_dressing(const groat__cuda_token *t)
@@ -231,23 +222,11 @@ static groat__cuda_token name_of(const char *type)
     return last;
 }
 
-/* The dtype of a vector's elements, or NULL. */
-static const char *vector_dtype(const char *type)
-{
-    const groat__cuda_token name = name_of(type);
-    char word[16];
-
-    if (name.len == 0 || name.len >= sizeof(word) || name.at[0] == '_' ||
-        strchr("1234", name.at[name.len - 1]) == NULL)
-        return NULL;
-    memcpy(word, name.at, name.len);
-    word[name.len] = '\0';
-    return dtype_of(word);
-}
-
 bool groat__cuda_is_vector(const char *type)
 {
-    return vector_dtype(type) != NULL;
+    const groat__cuda_token name = name_of(type);
+
+    return vector_dtype(name.at, name.len) != NULL;
 }
 
 bool groat__cuda_member(const char *text, const char *type, const char *member,
@@ -257,7 +236,7 @@ bool groat__cuda_member(const char *text, const char *type, const char *member,
     groat__cuda_cursor c = {text, 1, true};
     groat__cuda_token t;
 
-    out->dtype = vector_dtype(type);
+    out->dtype = vector_dtype(name.at, name.len);
     if (out->dtype != NULL) {
         groat__str_addf(&out->type, "%s::%s", type, member);
         return strlen(member) == 1 &&

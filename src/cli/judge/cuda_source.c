@@ -388,7 +388,7 @@ static void read_static(reader *r, const token *first)
     }
 }
 
-/* ---- the kernel -----------------------------------------------------------
+/* ---- words that cannot be judged ------------------------------------------
  */
 
 /* Returns whether an asm is empty, a compiler barrier.  `r` is a copy. */
@@ -427,6 +427,9 @@ static groat_status check_word(const reader *r, const token *t)
                            r->file, t->line);
     return GROAT_OK;
 }
+
+/* ---- the kernel -----------------------------------------------------------
+ */
 
 static groat_status read_params(reader *r, const token *kernel)
 {
@@ -586,7 +589,7 @@ static groat_status read_kernel(reader *r)
     return read_params(r, &name);
 }
 
-/* ---- words that cannot be judged ------------------------------------------
+/* ---- functions of the host ------------------------------------------------
  */
 
 /* Whether the file has a body of the function, wherever it is. */
