@@ -306,7 +306,7 @@ __global__ void k(int *y)
     }
 }
 END
-wrong "a loop whose bound nobody wrote" "nobody has written yet" --buffer y=32 --timeout 1 <<'END'
+wrong "a loop whose bound nobody wrote" "nobody has written" --buffer y=32 --timeout 2 <<'END'
 __global__ void k(float *y)
 {
     __shared__ int n;
