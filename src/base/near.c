@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * near.c finds the name that was meant, by Levenshtein distance; names are
- * short.  "valid-rows" and "valid_rows" count as the same name, and the
- * beginning of a name as near to it.
+ * short.  "valid-rows" and "valid_rows" count as the same name.  The beginning
+ * of a name counts as near.
  */
 #include "base/near.h"
 

@@ -162,8 +162,7 @@ static void check_readers(groat__judge *j, const groat__judge_block *block,
             groat__judge_report(
                 j,
                 "%s byte %u of shared memory by an atomic operation, and "
-                "thread "
-                "%zu accesses it without one: a barrier is missing",
+                "thread %zu accesses it without one: a barrier is missing",
                 verb, at, groat__judge_thread_of(j, r->agent));
         if (j->clocks_on)
             groat__judge_report(

@@ -21,7 +21,7 @@
  * of numbers or expressions, ramp, zeros, poison or file(PATH), a path in the
  * family's folder.  A map is a tensor map of a buffer: the box of one copy, in
  * the order of the buffer's shape, and the swizzle's span in bytes, an
- * expression: 0, 32, 64 or 128. TOLERANCE is exact, ulp(N), relative(X) or
+ * expression: 0, 32, 64 or 128.  TOLERANCE is exact, ulp(N), relative(X) or
  * none.  Expressions are those of params.def, over its names and the int
  * arguments.
  */

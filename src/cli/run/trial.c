@@ -23,7 +23,6 @@
 #include <unistd.h>
 
 #include "base/cores.h"
-#include "base/hash.h"
 #include "base/near.h"
 
 /* The buffers of one launch. */
