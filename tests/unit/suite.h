@@ -7,6 +7,7 @@
 #define GROAT_TEST_SUITE_H
 
 #include <check.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,6 +19,27 @@
 #include "tests/folder.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+enum { SUITE_LINES = 1024 };
+
+/* Tells Check, once for each line of a program (lines of one number of two
+ * files count as one), that an assertion held. */
+static inline void ck_passed(const char *file, int line)
+{
+    static atomic_bool told[SUITE_LINES];
+
+    if (line >= SUITE_LINES ||
+        !atomic_exchange_explicit(&told[line], true, memory_order_relaxed))
+        _mark_point(file, line);
+}
+
+/* Check's own writes to a file whenever it holds: a system call for each byte
+ * that a loop compares. */
+#undef ck_assert_msg
+#define ck_assert_msg(expr, ...)                                               \
+    (expr) ? ck_passed(__FILE__, __LINE__)                                     \
+           : _ck_assert_failed(__FILE__, __LINE__,                             \
+                               "Assertion '" #expr "' failed", __VA_ARGS__)
 
 static inline int run_suite(Suite *suite)
 {
