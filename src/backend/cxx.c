@@ -94,7 +94,7 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
 {
     /* The judge is told of array indices out of bounds (common/vendor_cpu.h),
      * so the sanitizer's run-time library is left out. */
-    static const char *const plain[] = {"-O1",
+    static const char *const plain[] = {"-Og",
                                         "-g1",
                                         "-fsanitize=bounds",
                                         "-nostartfiles",
