@@ -22,7 +22,7 @@ enum {
     GRID_LONG = 64,   /* of a longer range only a sample is used      */
     GRID_SPREAD = 16, /* size of the sample, with both ends           */
     GRID_TEXT = 2048,
-    GRID_TRIES = 20000,
+    GRID_TRIES = 8000,
     GRID_STUCK = 300, /* changes without progress before a new start  */
     GRID_CANDIDATES = 4,
     GRID_DEFAULT = -1 /* in a choice: the parameter is not named      */
@@ -185,17 +185,16 @@ static inline void grid_text(const grid *g, const grid_choice *c,
 /* Returns how many rules hold before the broken one that `text` names. */
 static inline size_t grid_score(const grid *g, const char *text)
 {
+    static const char before[] = "breaks the rule '";
     size_t count = groat_family_rule_count(g->family);
+    const char *broken = strstr(text, before);
     const char *rule;
     const char *reason;
 
-    for (size_t i = 0; i < count; i++) {
-        char quoted[80];
-
+    for (size_t i = 0; i < count && broken != NULL; i++) {
         if (groat_family_rule(g->family, i, &rule, &reason, NULL) != GROAT_OK)
             break;
-        (void)snprintf(quoted, sizeof(quoted), "'%s", rule);
-        if (strstr(text, quoted) != NULL)
+        if (strncmp(broken + strlen(before), rule, strlen(rule)) == 0)
             return i;
     }
     return 0;
