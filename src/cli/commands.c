@@ -155,7 +155,8 @@ static const groat__option run_options[] = {
 };
 
 static const groat__option judge_options[] = {
-    TEXT("entry", "NAME", entry, "the __global__ function, \"sum<256>\""),
+    TEXT("entry", "NAME", entry,
+         "__global__ function, \"sum<256>\" (the only one)"),
     TEXT("block", "X[,Y[,Z]]", block, "threads of a block"),
     {"shared", "N", GROAT__OPTION_BYTES, AT(shared_bytes), 0, 228 << 10,
      "dynamic shared memory of a block in bytes; K allowed"},

@@ -271,8 +271,7 @@ END
 expect "code that is skipped" 0 judge skipped.cu --entry skipped --block 1 --buffer y=1
 expect "no block" 2 judge wide.cu --entry wide --buffer y=1 --arg n=1
 says "is missing" "--block is not given"
-expect "no entry" 2 judge wide.cu --block 1 --buffer y=1 --arg n=1
-says "is missing, too" "--entry is not given"
+expect "the only kernel" 0 judge wide.cu --block 1 --buffer y=1 --arg n=1
 expect "a long name" 1 judge "$kernels" --entry wrong_names --block 32 \
     --buffer y=8
 line=$(grep -n 'y\[n + size()\] = 1; // fault' "$kernels" | cut -d: -f1)
@@ -359,7 +358,7 @@ names ::second::inner::same --arg shift=0
 names 'many<3>'
 names last --arg n=1
 expect "a template" 2 judge spaces.cu --entry many --block 32 --buffer y=32
-says "is told how" "spaces.cu:7: many is a template: give its arguments, as in --entry 'many<...>'"
+says "is told how" "spaces.cu:7: second::inner::many is a template: give its arguments, as in --entry 'second::inner::many<...>'"
 expect "no kernel" 2 judge spaces.cu --entry other --block 32 --buffer y=32
 says "tells those that are" "first::same, second::inner::same, second::inner::many, first::both, both, mine, last"
 expect "a buffer for a number" 2 judge spaces.cu --entry last --block 32 \
@@ -506,7 +505,13 @@ fi
 # ---- what is refused ---------------------------------------------------------------
 
 expect "no entry" 2 judge "$kernels" --block 64
-says "the entry is asked for" "--entry is not given"
+says "the entry is asked for" "several kernels: --entry says which"
+echo 'template <int N> __global__ void only(int *y) { *y = N; }' >only.cu
+expect "a template without arguments" 2 judge only.cu --block 1 --buffer y=1
+says "an instance is asked for" "as in --entry 'only<...>'"
+echo 'int y;' >only.cu
+expect "no kernel" 2 judge only.cu --block 1
+says "there is none" "has no kernel; its __global__ functions"
 expect "no block" 2 judge "$kernels" --entry right_warps
 expect "a block that is none" 2 judge "$kernels" --entry right_warps --block 0
 expect "one too large" 2 judge "$kernels" --entry right_warps --block 64,32

@@ -77,10 +77,10 @@ static int read_block(work *w)
                              words ? "'" : "", BLOCK_MAX, BLOCK_Z_MAX);
 }
 
-static int check_entry(work *w)
+/* Takes the kernel's name of an entry that was given, or found. */
+static int take_entry(work *w, const char *entry)
 {
-    const char *entry = w->cli->values.entry;
-    const char *name = entry ? groat__cuda_name(entry) : "";
+    const char *name = groat__cuda_name(entry);
     size_t len = strcspn(name, "<");
     bool fits = len > 0 && len <= ENTRY_BYTES_MAX && groat__is_letter(*name);
 
@@ -90,11 +90,11 @@ static int check_entry(work *w)
         fits = groat__is_word(*at) || *at == ':';
     if (!fits)
         return groat__cli_refuse(w->cli, GROAT_INVALID,
-                                 "--entry is %s%.64s%s; expected the name of a "
-                                 "__global__ function, with template "
-                                 "arguments where it has parameters",
-                                 entry ? "'" : "", entry ? entry : "not given",
-                                 entry ? "'" : "");
+                                 "--entry is '%.64s'; expected the name of a "
+                                 "__global__ function, at most %d characters, "
+                                 "with template arguments where it has "
+                                 "parameters",
+                                 entry, ENTRY_BYTES_MAX);
     memcpy(w->name, name, len);
     if (strcmp(w->name, "args") == 0)
         return groat__cli_refuse(w->cli, GROAT_INVALID,
@@ -644,7 +644,8 @@ int groat__cmd_judge(groat__cli *cli)
 {
     work w = {.cli = cli, .file = cli->words[0], .error = GROAT_ERROR_INIT};
     const char *slash = strrchr(w.file, '/');
-    int code = check_entry(&w);
+    const char *entry = cli->values.entry;
+    int code = entry ? take_entry(&w, entry) : GROAT__EXIT_DONE;
 
     /* Compilers place a relative name below "/", which findings leave out. */
     w.shown = *w.file == '/' ? slash + 1 : w.file;
@@ -654,6 +655,8 @@ int groat__cmd_judge(groat__cli *cli)
         code = check_target(&w);
     if (!code && (check_name(&w) || read_source(&w)))
         code = groat__cli_fail(cli, &w.error);
+    if (!code && !entry)
+        code = take_entry(&w, w.source.entry.data);
     if (!code)
         code = check_bounds(&w);
     if (!code)

@@ -528,7 +528,7 @@ static bool take_kernel(reader *r, const token *name)
     }
     groat__str_addf(&out->kernels, "%s%s", out->kernels.len ? ", " : "",
                     full.data);
-    how = compare(r->entry, &full, name);
+    how = r->entry ? compare(r->entry, &full, name) : ENDING;
     better = how > r->found;
     if (how == ENDING && how == r->found && out->entry.data != NULL &&
         strncmp(out->entry.data, full.data, full.len) != 0)
@@ -541,7 +541,7 @@ static bool take_kernel(reader *r, const token *name)
             groat__str_add(&out->entry, r->entry);
         else
             groat__str_addf(&out->entry, "%s%s", full.data,
-                            r->entry + strcspn(r->entry, "<"));
+                            r->entry ? r->entry + strcspn(r->entry, "<") : "");
     }
     groat__str_free(&full);
     return better;
@@ -796,21 +796,23 @@ groat_status groat__cuda_read(const char *file, const char *text,
                            "no memory for the text of %s", file);
     if (r.several)
         return groat__fail(error, GROAT_INVALID,
-                           "%s has several kernels '%.64s'; its __global__ "
-                           "functions: %.300s",
-                           file, entry, out->kernels.data);
+                           "%s has several kernels%s%.64s%s: --entry says "
+                           "which of its __global__ functions: %.300s",
+                           file, entry ? " '" : "", entry ? entry : "",
+                           entry ? "'" : "", out->kernels.data);
     if (r.found == UNLIKE)
         return groat__fail(error, GROAT_INVALID,
-                           "%s has no kernel '%.64s'; its __global__ "
+                           "%s has no kernel%s%.64s%s; its __global__ "
                            "functions, without those that a macro makes: "
                            "%.300s",
-                           file, entry,
+                           file, entry ? " '" : "", entry ? entry : "",
+                           entry ? "'" : "",
                            out->kernels.len ? out->kernels.data : "none");
-    if (out->templated && strchr(entry, '<') == NULL)
+    if (out->templated && strchr(out->entry.data, '<') == NULL)
         return groat__fail(error, GROAT_INVALID,
                            "%s:%d: %.64s is a template: give its arguments, as "
                            "in --entry '%.64s<...>'",
-                           file, out->line, entry, entry);
+                           file, out->line, out->entry.data, out->entry.data);
     return GROAT_OK;
 }
 

@@ -32,10 +32,10 @@ typedef struct groat__cuda_source {
 const char *groat__cuda_name(const char *entry);
 
 /* Reads text and finds the kernel `entry`, which may have template arguments,
- * and may lack its namespaces if no other kernel ends alike.  Errors call the
- * text `file`.  *out starts from {0}; groat__cuda_free() it either way. Errors:
- * INVALID
- * ("FILE:LINE: what cannot be judged"), NO_MEMORY. */
+ * and may lack its namespaces if no other kernel ends alike; NULL: its only
+ * kernel.  Errors call the text `file`.  *out starts from {0};
+ * groat__cuda_free() it either way.  Errors: INVALID ("FILE:LINE: what cannot
+ * be judged"), NO_MEMORY. */
 groat_status groat__cuda_read(const char *file, const char *text,
                               const char *entry, groat__cuda_source *out,
                               groat_error *error);
