@@ -7,9 +7,8 @@ cd "$top_srcdir" || exit 1
 tool=${CLANG_FORMAT-}
 [ -n "$tool" ] || tool=$(command -v clang-format) ||
     skip 'no clang-format here'
-for file in $(project_files | grep -E \
-    '^(src|cache|include|tests|examples)/.*\.[ch]$|^kernels-src/[^/]*/host\.c$'); do
-    $tool --dry-run -Werror "$file" >/dev/null 2>&1 ||
-        bad "$file is not as clang-format would have it"
-done
+# shellcheck disable=SC2046 # names without blanks
+found=$($tool --dry-run -Werror $(project_files | grep -E \
+    '^(src|cache|include|tests|examples)/.*\.[ch]$|^kernels-src/[^/]*/host\.c$') 2>&1) ||
+    bad "not as clang-format would have it: $found"
 finish
