@@ -20,9 +20,10 @@ done
 for name in $(comm -13 "$scratch/declared" "$scratch/exported"); do
     bad "$name is exported and not declared in a header"
 done
-for name in $(comm -12 "$scratch/declared" "$scratch/exported"); do
-    $NM -D "$library" | grep -q " $name@@GROAT_" ||
-        bad "$name has no version node"
+$NM -D "$library" | sed -n 's/.* \(.*\)@@GROAT_.*/\1/p' | sort >"$scratch/versioned"
+for name in $(comm -12 "$scratch/declared" "$scratch/exported" |
+    comm -23 - "$scratch/versioned"); do
+    bad "$name has no version node"
 done
 
 version=$(sed -n 's/^#define GROAT_VERSION_STRING "\(.*\)"/\1/p' \

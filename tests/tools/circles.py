@@ -54,7 +54,7 @@ def includes(files):
 def symbols(build, files):
     """(defined, needed): symbol -> files"""
     defined, needed = {}, collections.defaultdict(set)
-    missing = []
+    objects, missing = {}, []
     for name in files:
         if not name.endswith('.c'):
             continue
@@ -65,15 +65,17 @@ def symbols(build, files):
         place = next((p for p in places if os.path.exists(p)), None)
         if place is None:
             missing.append(name)
-            continue
-        out = subprocess.run(['nm', '-P', place], check=True, text=True,
-                             stdout=subprocess.PIPE).stdout
-        for line in out.splitlines():
-            symbol, kind = line.split()[:2]
-            if kind == 'U':
-                needed[symbol].add(name)
-            elif kind in 'TDBRV':
-                defined[symbol] = name
+        else:
+            objects[place] = name
+    out = subprocess.run(['nm', '-A', '-P', *objects], check=True, text=True,
+                         stdout=subprocess.PIPE).stdout
+    for line in out.splitlines():
+        place, symbol = line.split(': ')
+        symbol, kind = symbol.split()[:2]
+        if kind == 'U':
+            needed[symbol].add(objects[place])
+        elif kind in 'TDBRV':
+            defined[symbol] = objects[place]
     return defined, needed, missing
 
 
