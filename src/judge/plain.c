@@ -55,9 +55,10 @@ _Noreturn static void report_shared(groat__judge *j, int64_t offset,
 }
 
 /* Returns whether the address is in memory that is not judged: the thread's
- * stack, the arguments, the kernel's image.  Reports an access past its end. */
+ * stack, the arguments, the kernel's image.  Reports an access past its end.  A
+ * variable of the image holds what a block that is run again finds there. */
 static bool is_own(groat__judge *j, uint64_t address, unsigned long bytes,
-                   const char *verb)
+                   const char *verb, bool written)
 {
     const groat__judge_launch *launch = j->launch;
     const stack_t *stack = &groat__judge_fiber(j)->stand.context.uc_stack;
@@ -80,6 +81,8 @@ static bool is_own(groat__judge *j, uint64_t address, unsigned long bytes,
         if (bytes > own[i].bytes - at)
             groat__judge_report(j, "%s %lu bytes of its %s, past their end",
                                 verb, bytes, own[i].name);
+        if (written && own[i].object == launch->plain.image)
+            groat__judge_unwritten_keep(j, address, bytes);
         return true;
     }
     return false;
@@ -95,7 +98,7 @@ void groat__judge_touch(struct groat_cpu_env *env, const void *address,
     uint64_t at = (uint64_t)(uintptr_t)address;
     uint64_t shared;
 
-    if (is_own(j, at, bytes, verb))
+    if (is_own(j, at, bytes, verb, kind != GROAT_CPU_READ))
         return;
     shared = at - (uint64_t)(uintptr_t)plain->shared;
     if (is_in(at, plain->shared, plain->shared_bytes) &&
