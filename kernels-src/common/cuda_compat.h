@@ -102,6 +102,17 @@ typedef unsigned int uint32_t;
 typedef long int64_t;
 typedef unsigned long uint64_t;
 typedef unsigned long uintptr_t;
+typedef long intptr_t;
+typedef long intmax_t;
+typedef unsigned long uintmax_t;
+typedef long clock_t;
+typedef unsigned short ushort;
+typedef unsigned int uint;
+typedef unsigned long ulong;
+
+namespace std {
+typedef decltype(nullptr) nullptr_t;
+}
 
 // ---- vectors and coordinates
 
@@ -137,6 +148,8 @@ GROAT_VECTOR(short, short)
 GROAT_VECTOR(unsigned short, ushort)
 GROAT_VECTOR(int, int)
 GROAT_VECTOR(unsigned, uint)
+GROAT_VECTOR(long, long)
+GROAT_VECTOR(unsigned long, ulong)
 GROAT_VECTOR(long long, longlong)
 GROAT_VECTOR(unsigned long long, ulonglong)
 GROAT_VECTOR(float, float)
@@ -147,6 +160,13 @@ struct dim3 {
     constexpr dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1)
         : x(a), y(b), z(c)
     {
+    }
+    constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z)
+    {
+    }
+    constexpr operator uint3() const
+    {
+        return {x, y, z};
     }
 };
 

@@ -649,6 +649,15 @@ extern "C" GROAT_BEHIND void __ubsan_handle_type_mismatch_v1(void *, void *)
                      __builtin_return_address(0));
 }
 
+// An object's table of virtual functions is set and read.
+extern "C" GROAT_BEHIND void __tsan_vptr_update(void **, void *)
+{
+}
+
+extern "C" GROAT_BEHIND void __tsan_vptr_read(void **)
+{
+}
+
 extern "C" GROAT_BEHIND void __tsan_init()
 {
 }
