@@ -4,6 +4,24 @@
 
 namespace groat {
 
+// The address of a buffer whose elements have that many bytes.
+template <unsigned bytes> struct pointer {
+    unsigned long long at;
+};
+
+// Bytes of a pointer's elements; 1 of void.
+template <class T> constexpr unsigned long bytes_of = sizeof(T);
+template <> constexpr unsigned long bytes_of<void> = 1;
+template <> constexpr unsigned long bytes_of<const void> = 1;
+
+template <class P, unsigned bytes> P *point(pointer<bytes> x)
+{
+    static_assert(bytes_of<P> == 1 || bytes_of<P> % bytes == 0,
+                  "the element type that --buffer gives has another size than "
+                  "the pointer's");
+    return reinterpret_cast<P *>(x.at);
+}
+
 // Converts a launch's pointers and numbers to the kernel's parameter types.
 template <class P> struct convert {
     static_assert(!__is_class(P),
@@ -20,16 +38,16 @@ template <class P> struct convert {
 };
 
 template <class P> struct convert<P *> {
-    static P *of(unsigned long long x)
+    template <unsigned bytes> static P *of(pointer<bytes> x)
     {
-        return reinterpret_cast<P *>(x);
+        return point<P>(x);
     }
 };
 
 template <class P> struct convert<P *__restrict> {
-    static P *of(unsigned long long x)
+    template <unsigned bytes> static P *of(pointer<bytes> x)
     {
-        return reinterpret_cast<P *>(x);
+        return point<P>(x);
     }
 };
 

@@ -17,6 +17,7 @@
 #include "cli/judge/cuda_host.h"
 #include "cli/judge/cuda_source.h"
 #include "cli/run/trial.h"
+#include "kernels-src/driver/element.h"
 
 enum {
     FILE_BYTES_MAX = 4 << 20,
@@ -364,13 +365,46 @@ static groat_status write_args(work *w)
     return write_file(w, "args.h", &text);
 }
 
+static bool is_way(const char *word, size_t len)
+{
+    return (len == 2 && strncmp(word, "in", len) == 0) ||
+           (len == 3 && strncmp(word, "out", len) == 0) ||
+           (len == 5 && strncmp(word, "inout", len) == 0);
+}
+
+/* Returns the words behind the shape of a buffer, "SHAPE[:[DTYPE ]WORDS]". */
+static const char *words_of(const char *value)
+{
+    const char *words = value + strcspn(value, ":");
+
+    return words + (*words == ':');
+}
+
+/* Returns the element type of a pointer, or NULL. */
+static const groat__element *element_of(const work *w, size_t i)
+{
+    const char *words = words_of(w->given[i].value);
+    size_t first = strcspn(words, " ");
+    const char *dtype = w->source.params[i].dtype;
+
+    if (first > 0 && !is_way(words, first))
+        return groat__element_find(words, first);
+    return dtype ? groat__element_find(dtype, strlen(dtype)) : NULL;
+}
+
 /* Appends an argument of the launch, as the kernel's side has it. */
 static void add_passed(const work *w, size_t i, groat__str *out)
 {
-    groat__str_addf(
-        out, "%s(args.%s)",
-        !w->source.params[i].pointer && is_real(w, i) ? "double" : "groat::u64",
-        w->source.params[i].name.data);
+    bool pointer = w->source.params[i].pointer;
+    const groat__element *element = pointer ? element_of(w, i) : NULL;
+
+    if (element)
+        groat__str_addf(out, "groat::pointer<%d>{args.%s}", element->bytes,
+                        w->source.params[i].name.data);
+    else
+        groat__str_addf(out, "%s(args.%s)",
+                        !pointer && is_real(w, i) ? "double" : "groat::u64",
+                        w->source.params[i].name.data);
 }
 
 /* Appends a value of a parameter: an argument, or a structure whose members
@@ -438,13 +472,6 @@ static groat_status write_kernel(work *w)
     return write_file(w, "cuda-code.h", &text);
 }
 
-static bool is_way(const char *word, size_t len)
-{
-    return (len == 2 && strncmp(word, "in", len) == 0) ||
-           (len == 3 && strncmp(word, "out", len) == 0) ||
-           (len == 5 && strncmp(word, "inout", len) == 0);
-}
-
 /* Returns what counts as equal in an output: some last bits of a float. */
 static const char *tolerance_of(const char *dtype)
 {
@@ -486,7 +513,7 @@ static groat_status add_buffer(work *w, size_t i, groat__str *out)
     const groat__cuda_param *param = &w->source.params[i];
     const char *value = w->given[i].value;
     size_t shape = strcspn(value, ":");
-    const char *words = value + shape + (value[shape] == ':');
+    const char *words = words_of(value);
     size_t first = strcspn(words, " ");
     const char *dtype = param->dtype;
 
@@ -504,11 +531,13 @@ static groat_status add_buffer(work *w, size_t i, groat__str *out)
     } else if (dtype) {
         groat__str_addf(out, "%s ", dtype);
     } else {
-        return groat__cli_error(&w->error, GROAT_INVALID,
-                                "parameter %s %s of %s has no known element "
-                                "type; give one, as in --buffer %s=%.*s:f32",
-                                param->type.data, param->name.data, w->name,
-                                param->name.data, (int)shape, value);
+        return groat__cli_error(
+            &w->error, GROAT_INVALID,
+            "parameter %s %s of %s has no known element "
+            "type; give its own behind the shape, as in "
+            "--buffer %s=%.*s:bf16; allowed: " GROAT__ELEMENT_NAMES,
+            param->type.data, param->name.data, w->name, param->name.data,
+            (int)shape, value);
     }
     add_way(param, dtype, words, out);
     groat__str_addf(out, " \"%s\"\n", param->type.data);
