@@ -399,12 +399,15 @@ void groat__judge_check_device(groat__judge *j, uint64_t address,
     groat__judge_report(
         j,
         "%s %llu bytes at device address 0x%llx: %s%llu of a buffer of %zu "
-        "bytes",
+        "bytes%s",
         verb, (unsigned long long)bytes, (unsigned long long)address,
         before ? "byte -" : "byte ",
         (unsigned long long)(before ? near->address - address
                                     : address - near->address),
-        near->bytes);
+        near->bytes,
+        !before && address - near->address < near->bytes
+            ? ", whose end it runs past"
+            : "");
 }
 
 void groat__judge_check_alignment(groat__judge *j, uint64_t address,
