@@ -479,4 +479,109 @@ wrong "an output that is added to" "first sum[0], expected 32, got" \
     --buffer "sum=1:out exact" --expect sum=sum <<'END'
 __global__ void k(float *sum) { atomicAdd(sum, 1.f); }
 END
+# A block that reads what nobody has written runs again: its variables are as
+# they were before.
+printf '\004\000\000\000' >visits
+right "blocks that are counted" --grid 5 --buffer "y=1:out exact" \
+    --buffer z=32 --expect y=visits <<'END'
+__device__ int visits;
+__global__ void k(int *y, int *z)
+{
+    __shared__ int s[32];
+    if (blockIdx.x == 4) {
+        y[0] = visits;
+        return;
+    }
+    if (threadIdx.x < 20)
+        s[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    int v = s[threadIdx.x];
+    if (threadIdx.x < 20)
+        z[threadIdx.x] = v;
+    if (threadIdx.x == 0)
+        atomicAdd(&visits, 1);
+}
+END
+right "tiles by a ticket" --grid 4 --buffer x=128 --buffer y=4 <<'END'
+__device__ unsigned ticket;
+__global__ void k(const float *x, float *y)
+{
+    __shared__ float part[32];
+    __shared__ unsigned tile;
+    if (threadIdx.x == 0)
+        tile = ticket++;
+    __syncthreads();
+    if (threadIdx.x < 8)
+        part[threadIdx.x] = x[tile * 32];
+    __syncthreads();
+    float p = part[threadIdx.x];
+    p = threadIdx.x < 8 ? p : 0.f;
+    for (int o = 4; o; o >>= 1)
+        p += __shfl_xor_sync(0xffffffff, p, o);
+    if (threadIdx.x == 0)
+        y[tile] = p + x[tile * 32 + 1];
+}
+END
+wrong "what nobody has written in a variable" "which nobody has written" \
+    --buffer y=32 <<'END'
+__device__ int kept[32];
+__global__ void k(int *y)
+{
+    __shared__ int s[64];
+    s[threadIdx.x] = 1;
+    __syncthreads();
+    kept[threadIdx.x] = s[threadIdx.x * 2];
+}
+END
+right "types that every file has" --buffer y=n --arg n=32 <<'END'
+#include <stdint.h>
+#include <time.h>
+__device__ intptr_t far(ulong x, ushort y) { return x + y; }
+__device__ int rank(dim3 b) { return threadIdx.x + threadIdx.y * b.x; }
+__global__ void k(uint *y, uint n)
+{
+    const dim3 g = gridDim;
+    uint3 b = g;
+    clock_t t = clock();
+    ulong2 two = make_ulong2(1, 2);
+    if (rank(blockDim) < n)
+        y[threadIdx.x] = far(b.y, 2) + two.y + (t < 0);
+}
+END
+right "virtual functions" --buffer y=32 <<'END'
+struct shape {
+    __device__ virtual float area() const { return 0.f; }
+};
+struct square : shape {
+    float a;
+    __device__ square(float a) : a(a) {}
+    __device__ float area() const override { return a * a; }
+};
+__device__ float get(const shape &s) { return s.area(); }
+__global__ void k(float *y)
+{
+    square s(threadIdx.x);
+    y[threadIdx.x] = get(s);
+}
+END
+echo '__global__ void k(const float *x, float *y) { y[0] = x[0]; }' >k.cu
+expect "elements of another size" 4 judge k.cu --block 1 --buffer x=32:f64 \
+    --buffer y=32
+says "it is told" "has another size than the pointer's"
+right "bytes of any elements" --buffer x=32:f64 --buffer y=32 <<'END'
+struct pair { double a, b; };
+__global__ void k(const void *x, float *y)
+{
+    y[0] = (float)((const pair *)x)[threadIdx.x / 2].b;
+}
+END
+wrong "what runs past the end" "of a buffer of 128 bytes, whose end it runs past" \
+    --buffer x=32 --buffer y=32 <<'END'
+__global__ void k(const int *x, int *y)
+{
+    int a[33];
+    memcpy(a, x, sizeof(a));
+    y[threadIdx.x] = a[threadIdx.x];
+}
+END
 finish
