@@ -90,6 +90,22 @@ static void add_wait(const groat__judge *j, size_t fiber, groat__str *out)
     }
 }
 
+/* Adds where the lanes came from that met the time before, if it was not one
+ * place: some of them were to come here then. */
+static void add_before(groat__judge *j, size_t fiber)
+{
+    const groat__fiber *f = &j->fibers[fiber];
+    const int32_t *before;
+
+    if (f->state != GROAT__JOINED)
+        return;
+    before = groat__judge_meeting_of(j, fiber)->before;
+    for (int i = 0; i < 2; i++)
+        if (before[0] != before[1] && before[i] != f->site)
+            groat__judge_add_place(j, before[i],
+                                   "the time before, lanes of its wave");
+}
+
 void groat__judge_blame_deadlock(groat__judge *j)
 {
     groat__str text = {0};
@@ -107,6 +123,7 @@ void groat__judge_blame_deadlock(groat__judge *j)
             groat__judge_add_place(j, j->fibers[t].site, "thread %zu waits",
                                    groat__judge_thread_of(j, t));
     }
+    add_before(j, first);
     groat__judge_blame(j, first, "waits for ever, as nobody can go on: %s",
                        text.failed ? "no memory to say who" : text.data);
     groat__str_free(&text);

@@ -172,18 +172,32 @@ static void check_party(groat__judge *j, groat__joint joint, const party *p,
     const groat__meeting *meeting = p->meeting;
     size_t other = groat__judge_thread_of(j, meeting->first);
 
+    if (meeting->joint == joint &&
+        memcmp(meeting->detail, detail, sizeof(meeting->detail)) == 0)
+        return;
+    groat__judge_add_place(j, j->fibers[meeting->first].site, "thread %zu",
+                           other);
     if (meeting->joint != joint)
         groat__judge_report(j,
                             "comes to %s where thread %zu of its %s came to %s",
                             joints[joint].name, other, group_name(joint),
                             joints[meeting->joint].name);
-    if (memcmp(meeting->detail, detail, sizeof(meeting->detail)) != 0)
-        groat__judge_report(
-            j,
-            "brings other operands to %s than thread %zu of its %s, or comes "
-            "to another one: all lanes must come to the same one, with equal "
-            "operands",
-            joints[joint].name, other, group_name(joint));
+    groat__judge_report(
+        j,
+        "brings other operands to %s than thread %zu of its %s, or comes to "
+        "another one: all lanes must come to the same one, with equal operands",
+        joints[joint].name, other, group_name(joint));
+}
+
+/* Notes where the lanes came from that have met. */
+static void note_sites(const groat__judge *j, const party *p)
+{
+    int32_t *before = p->meeting->before;
+
+    before[0] = before[1] = j->fibers[j->current].site;
+    for (size_t t = p->first; t < p->end; t++)
+        if (is_in(p, t) && j->fibers[t].site != before[0])
+            before[1] = j->fibers[t].site;
 }
 
 bool groat__judge_join(groat__judge *j, groat__joint joint,
@@ -209,6 +223,7 @@ bool groat__judge_join(groat__judge *j, groat__joint joint,
         return false;
     }
     meeting->came = 0;
+    note_sites(j, &p);
     for (size_t t = p.first; t < p.end; t++)
         if (t != j->current && is_in(&p, t))
             j->fibers[t].state = GROAT__READY;

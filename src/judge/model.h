@@ -170,6 +170,8 @@ typedef struct groat__meeting {
     uint64_t detail[4]; /* operands that must be equal in all lanes */
     size_t came;        /* lanes that have arrived */
     size_t first;       /* fiber that arrived first */
+    int32_t before[2];  /* sites that lanes came from the time before; equal
+                         * where all came from one */
 } groat__meeting;
 
 /* The wgmma groups of one wave. */
