@@ -445,7 +445,7 @@ __global__ void k(int *y, int n)
     __shared__ $type s[64];
     s[threadIdx.x] = threadIdx.x;
     int x = 0;
-    const $type v = s[threadIdx.x + 32];
+    const $type v = s[threadIdx.x / 4 * 4 + 32];
     $test;
     y[threadIdx.x] = x;
 }
@@ -457,6 +457,7 @@ int|if (v + 7 == -40) x = 1
 int|if (v > 1000 && v < 1010) x = 1
 unsigned char|if (v == 77) x = 1
 short|if (v == -1234) x = 1
+signed char|if (v == n - 7654398) x = 1
 unsigned long long|if (v == 123456789012345ull) x = 1
 int|switch (v) { case 5: x = 1; break; case 1017: x = 8; break; }
 float|if (v == 3.f) x = 1
@@ -604,5 +605,13 @@ __global__ void k(const int *x, unsigned *y)
         m = __ballot_sync(0xffffffff, 1);
     y[threadIdx.x] = m + __match_any_sync(0xffffffff, x[threadIdx.x]);
 }
+END
+right "a raw text of the host" --buffer y=32 <<'END'
+int main()
+{
+    const char *const words[] = {R"a(" } __global__ void other() {} )"a)a"};
+    return puts(words[0]);
+}
+__global__ void k(int *y) { y[threadIdx.x] = 2; }
 END
 finish
