@@ -522,7 +522,7 @@ GROAT_API groat_status groat_build(groat_spec *spec, void **binary,
 
 typedef struct groat_launch {
     size_t size;
-    unsigned grid[3]; /* blocks; 1 or more each                              */
+    unsigned grid[3]; /* blocks; 1 or more each, at most what devices take   */
     void *stream; /* CUstream or hipStream_t; NULL: the default stream       */
 } groat_launch;
 

@@ -233,9 +233,21 @@ static void tear_down(groat__judge *j)
     free(j);
 }
 
-static groat_status check_clusters(const groat__judge_launch *t,
-                                   groat_error *error)
+static groat_status check_grid(const groat__judge_launch *t, groat_error *error)
 {
+    bool cuda = t->arch->vendor == GROAT__CUDA;
+    uint64_t blocks = 1;
+    bool fits = true;
+
+    for (int i = 0; i < 3; i++)
+        fits = fits && t->grid[i] <= (cuda && i > 0 ? UINT16_MAX : INT32_MAX) &&
+               !__builtin_mul_overflow(blocks, t->grid[i], &blocks);
+    if (!fits)
+        return groat__fail(
+            error, GROAT_INVALID, "%s: a grid of %u,%u,%u blocks; %s allows %s",
+            t->kernel, t->grid[0], t->grid[1], t->grid[2], t->arch->name,
+            cuda ? "2147483647 of x, 65535 of y and of z"
+                 : "2147483647 of each, 2^64 - 1 together");
     for (int i = 0; i < 3; i++)
         if (t->cluster[i] == 0 || t->grid[i] % t->cluster[i] != 0)
             return groat__fail(error, GROAT_INVALID,
@@ -374,7 +386,7 @@ static size_t count_threads(const groat__judge_launch *t)
 groat_status groat__judge_run(const groat__judge_launch *launch,
                               groat_error *error)
 {
-    groat_status status = check_clusters(launch, error);
+    groat_status status = check_grid(launch, error);
     groat__judge_grid grid;
     worker *workers;
     size_t threads;

@@ -28,6 +28,7 @@ static struct {
     groat_error error;
     const char *arch;
     unsigned blocks;
+    unsigned rows; /* blocks of Y and of Z; 0 is 1 */
     unsigned cluster;
     unsigned threads;
     unsigned shared;
@@ -74,7 +75,9 @@ static inline groat_status j_judge(void (*entry)(const void *), uint64_t seed)
     groat__judge_launch trial = {.kernel = "probe",
                                  .entry = entry,
                                  .bind = j_bind,
-                                 .grid = {rig_j.blocks, 1, 1},
+                                 .grid = {rig_j.blocks,
+                                          rig_j.rows ? rig_j.rows : 1,
+                                          rig_j.rows ? rig_j.rows : 1},
                                  .block = {rig_j.threads, 1, 1},
                                  .cluster = {rig_j.cluster, 1, 1},
                                  .shared_bytes = rig_j.shared,

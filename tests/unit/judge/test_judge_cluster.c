@@ -102,6 +102,21 @@ END_TEST
 
 START_TEST(test_cluster_shapes)
 {
+    rig_j.blocks = 1u << 31;
+    ck_fails(j_judge(tell_ranks, 0), GROAT_INVALID, &rig_j.error,
+             "a grid of 2147483648,1,1 blocks; sm_90a allows 2147483647 of x");
+    rig_j.blocks = 1;
+    rig_j.rows = 65536;
+    ck_fails(j_judge(tell_ranks, 0), GROAT_INVALID, &rig_j.error,
+             "a grid of 1,65536,65536 blocks; sm_90a allows 2147483647 of x, "
+             "65535 of y and of z");
+    rig_j.blocks = 1u << 22;
+    rig_j.rows = 1u << 21;
+    rig_j.arch = "gfx950";
+    ck_fails(j_judge(tell_ranks, 0), GROAT_INVALID, &rig_j.error,
+             "gfx950 allows 2147483647 of each, 2^64 - 1 together");
+    rig_j.rows = 0;
+    rig_j.arch = "sm_90a";
     rig_j.blocks = 3;
     rig_j.cluster = 2;
     ck_fails(j_judge(tell_ranks, 0), GROAT_INVALID, &rig_j.error,
