@@ -102,7 +102,9 @@ GROAT_API groat_status groat_warm_file(groat_context *context, const char *path,
 
 /* Seals a context: groat_kernel_get() answers from memory alone.  A kernel that
  * is not there is SEALED, or the fallback of its family; groat_build() compiles
- * nothing either.  Builds in flight are finished.
+ * nothing either.  Builds in flight are finished, and requests that were
+ * started before are still answered, by a compile if need be: wait for them
+ * before this call.
  *
  * A miss takes no lock, makes no system call and, after the first of a kernel,
  * allocates nothing.  The first of each of 32 kernels does more: it takes
