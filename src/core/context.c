@@ -171,7 +171,10 @@ static char *cache_dir(const groat_context *context,
     }
     base = context->env.home;
     if (base == NULL || *base != '/') {
-        *why = "HOME is not set; name a folder with GROAT_CACHE_DIR";
+        *why = base == NULL
+                   ? "HOME is not set; name a folder with GROAT_CACHE_DIR"
+                   : "HOME is not an absolute path; name a folder with "
+                     "GROAT_CACHE_DIR";
         return NULL;
     }
     groat__str_addf(&path, "%s/.cache/groat", base);
