@@ -180,15 +180,16 @@ static void flush(void *user)
     f->count = 0;
 }
 
-static void on_fetched(void *user, const char *name, groat__arrival *arrival,
+static bool on_fetched(void *user, const char *name, groat__arrival *arrival,
                        groat__outcome outcome, const char *why)
 {
     groat_remote_object object = {.name = name, .problem = why};
+    bool wanted = arrival == NULL || is_named(name, arrival);
     fetching *f = user;
 
     if (f->to.stopped)
-        return;
-    if (arrival != NULL && !is_named(name, arrival))
+        return wanted;
+    if (!wanted)
         object.problem = "it is the entry of another kernel";
     object.absent = outcome == GROAT__OBJECT_ABSENT;
     object.refused =
@@ -196,13 +197,14 @@ static void on_fetched(void *user, const char *name, groat__arrival *arrival,
         (outcome == GROAT__OBJECT_DONE || outcome == GROAT__OBJECT_BROKEN);
     if (object.problem != NULL) {
         (void)tell(&f->to, &object);
-        return;
+        return wanted;
     }
     (void)snprintf(f->at[f->count].name, GROAT__OBJECT_NAME, "%s", name);
     f->at[f->count++].arrival = *arrival;
     memset(arrival, 0, sizeof(*arrival));
     if (f->count == GROAT__PUT_MOST)
         flush(f);
+    return true;
 }
 
 static groat_status fetch_all(const relay *to, bool keep, char *const *names,

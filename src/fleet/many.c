@@ -200,6 +200,7 @@ static void tell_fetched(void *user, groat__exchange *x)
     groat__outcome outcome = no_memory ? GROAT__OBJECT_FAILED : x->outcome;
     groat__digest key;
     const char *why;
+    bool wanted;
 
     why = x->outcome == GROAT__OBJECT_ABSENT ? "the object is missing"
           : x->outcome == GROAT__OBJECT_DONE ? problem_of(b->verdict)
@@ -208,12 +209,13 @@ static void tell_fetched(void *user, groat__exchange *x)
         groat__unhex(key.bytes, sizeof(key.bytes),
                      x->name + strlen(x->name) - 2 * sizeof(key.bytes)))
         groat__absent_note(&f->remote->absent, &key);
+    wanted = f->what->fn(f->what->user, x->name,
+                         why == NULL ? &b->arrival : NULL, outcome, why);
     if (x->outcome == GROAT__OBJECT_ABSENT)
         (void)atomic_fetch_add(&f->remote->misses, 1);
     else if (why == NULL)
-        (void)atomic_fetch_add(&f->remote->hits, 1);
-    f->what->fn(f->what->user, x->name, why == NULL ? &b->arrival : NULL,
-                outcome, why);
+        (void)atomic_fetch_add(wanted ? &f->remote->hits : &f->remote->mistaken,
+                               1);
     groat__arrival_free(&b->arrival);
     groat__exchange_free(x);
 }

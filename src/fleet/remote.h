@@ -146,8 +146,9 @@ groat_status groat__sender_end(groat__sender *sender, groat_error *error);
 void groat__sender_drop(groat__sender *sender);
 
 /* Called for each object that was asked for.  arrival is NULL if `why` is an
- * error; else fn may take it over and leave zeros. */
-typedef void groat__fetched_fn(void *user, const char *name,
+ * error; else fn may take it over and leave zeros.  Returns whether it is the
+ * object of that name. */
+typedef bool groat__fetched_fn(void *user, const char *name,
                                groat__arrival *arrival, groat__outcome outcome,
                                const char *why);
 

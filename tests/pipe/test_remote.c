@@ -430,6 +430,14 @@ START_TEST(without_a_compiler)
                               &fix.error),
              GROAT_NO_DEVICE, &fix.error, "GROAT_CXX=/dev/null/none");
     ck_assert_uint_eq(info_of(context).mistaken, 1);
+    {
+        char *const one[] = {strstr(any, "v1/")};
+
+        ck_assert_int_eq(
+            groat_remote_fetch(context, one, 1, 0, NULL, NULL, NULL), GROAT_OK);
+    }
+    ck_assert_uint_eq(info_of(context).mistaken, 2);
+    ck_assert_uint_eq(info_of(context).hits, 0);
     groat_close(context);
 }
 END_TEST
