@@ -239,6 +239,9 @@ groat_status groat__bundle_open(const char *path, const groat__log *log,
     char *real;
     int rc = SQLITE_NOMEM;
 
+    if (path == NULL)
+        return groat__fail(error, GROAT_INVALID,
+                           "the path of a bundle is NULL");
     /* Opening a pipe would wait for a writer. */
     if (stat(path, &st) != 0)
         return groat__fail(error, GROAT_IO, "cannot open bundle %s: %s", path,
