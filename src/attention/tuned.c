@@ -31,7 +31,8 @@ groat_status groat__decode_device_of(groat_context *context,
     groat_status status = GROAT_OK;
 
     info.multiprocessors = CPU_MULTIPROCESSORS;
-    if (target->backend != GROAT__CPU)
+    /* AMD's are refused by a rule of the family. */
+    if (target->backend == GROAT__CUDA)
         status = groat__context_device(context, target, &info, error);
     if (status != GROAT_OK)
         return status;

@@ -536,6 +536,8 @@ static const struct {
      "shape.page is 2000; allowed: 0 to 1024"},
     {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1), "cpu:gfx950",
      "products need NVIDIA's mma.sync"},
+    {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1), "hip:gfx950",
+     "products need NVIDIA's mma.sync"},
     {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1), "cpu:sm_1", "sm_1"},
     {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1, .flags = GROAT_DECODE_TREE,
            .mask = GROAT_DECODE_WINDOW, .seen = 5),
