@@ -278,6 +278,8 @@ START_TEST(lists_with_nothing_in_them)
     options.images = &nothing;
     ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
              &fix.error, "options.images[0].data is NULL");
+    ck_fails(groat_bundle_verify(NULL, NULL, NULL, &fix.error), GROAT_INVALID,
+             &fix.error, "the path of a bundle is NULL");
 }
 END_TEST
 
