@@ -670,6 +670,7 @@ static int on_object(void *user, const groat_remote_object *object)
     seen *s = user;
 
     ck_assert_uint_lt(s->count, COUNT(s->names));
+    ck_assert_int_eq(strncmp(object->name, "v1/cpu-gfx950/", 14), 0);
     s->names[s->count++] = strdup(object->name);
     s->done += object->done != 0;
     s->bad += object->problem != NULL;
