@@ -119,7 +119,8 @@ typedef struct groat_decode_shape {
     groat_decode_dtype dtype;    /* BF16 or F16: of queries and output        */
     groat_decode_dtype kv_dtype; /* dtype, or E4M3                            */
     groat_decode_scale kv_scale; /* of E4M3                                   */
-    unsigned heads;              /* query heads; 1 to 64 for each KV head     */
+    unsigned heads;              /* query heads; 1 to 64 for each KV head,    *
+                                  * 65536 at most                             */
     unsigned kv_heads;           /* 1 to 65536                                */
     unsigned head_dim;           /* 64 to 512; multiples of 16, E4M3: of 32, *
                                   * over 256: of 64                          */
@@ -161,13 +162,13 @@ typedef struct groat_decode_choice {
                        * memory: 1; from sm_90 on to 8, on sm_90(a) to 16  */
     unsigned split;   /* tiles (all warps' keys of a step) of a split's     *
                        * part; only with BATCH_INVARIANT: 1 to 4096         */
-    unsigned blocks;  /* of the grid: as many as the device holds at once,  *
-                       * or one for each sequence and KV head where these  *
-                       * are several times as many.  If it is given and    *
-                       * cluster is 0, there are no clusters; with         *
-                       * clusters it is ignored, as each strip has one      */
+    unsigned blocks;  /* of the grid, 65535 at most: as many as the device  *
+                       * holds at once, or one for each sequence and KV     *
+                       * head where these are several times as many.  If it *
+                       * is given and cluster is 0, there are no clusters;  *
+                       * with clusters it is ignored, as each strip has one */
     unsigned least;   /* units (tiles, or parts of a split) that a block    *
-                       * takes at least; as blocks                          */
+                       * takes at least, to 1048576; as blocks              */
 } groat_decode_choice;
 
 #define GROAT_DECODE_CHOICE_INIT                                               \
@@ -327,7 +328,7 @@ typedef struct groat_append_shape {
     groat_decode_dtype kv_dtype; /* of the cache: dtype, or E4M3              */
     groat_decode_scale kv_scale; /* of E4M3.  Those OF_TENSOR and OF_HEAD are *
                                   * read, those OF_TOKEN computed and written */
-    unsigned kv_heads;           /* 1 or more                                 */
+    unsigned kv_heads;           /* 1 to 65536                                */
     unsigned head_dim;           /* 64 to 512, multiples of 16                */
     unsigned value_dim;          /* of values: 64 to head_dim, likewise; 0:   *
                                   * head_dim                                  */
