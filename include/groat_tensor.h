@@ -70,7 +70,8 @@ typedef struct groat_tensor {
     unsigned rank;       /* 1 to 5                                          */
     uint64_t dims[5];    /* elements; 1 to 2^32                             */
     uint64_t strides[4]; /* bytes, of dims[1] and on; multiples of 16 below *
-                          * 2^40; no two elements may share a byte          */
+                          * 2^40; each is at least what the dimensions of   *
+                          * smaller strides span, elements share no byte    */
     unsigned box[5];     /* elements; 1 to 256; box[0] is a multiple of 16  *
                           * bytes, within the swizzle's span if it has one; *
                           * the whole box is 232448 bytes at most, which is *
