@@ -189,17 +189,6 @@ static void check_party(groat__judge *j, groat__joint joint, const party *p,
         joints[joint].name, other, group_name(joint));
 }
 
-/* Notes where the lanes came from that have met. */
-static void note_sites(const groat__judge *j, const party *p)
-{
-    int32_t *before = p->meeting->before;
-
-    before[0] = before[1] = j->fibers[j->current].site;
-    for (size_t t = p->first; t < p->end; t++)
-        if (is_in(p, t) && j->fibers[t].site != before[0])
-            before[1] = j->fibers[t].site;
-}
-
 bool groat__judge_join(groat__judge *j, groat__joint joint,
                        const uint64_t detail[4])
 {
@@ -223,10 +212,14 @@ bool groat__judge_join(groat__judge *j, groat__joint joint,
         return false;
     }
     meeting->came = 0;
-    note_sites(j, &p);
-    for (size_t t = p.first; t < p.end; t++)
-        if (t != j->current && is_in(&p, t))
-            j->fibers[t].state = GROAT__READY;
+    meeting->before[0] = meeting->before[1] = j->fibers[j->current].site;
+    for (size_t t = p.first; t < p.end; t++) {
+        if (t == j->current || !is_in(&p, t))
+            continue;
+        j->fibers[t].state = GROAT__READY;
+        if (j->fibers[t].site != meeting->before[0])
+            meeting->before[1] = j->fibers[t].site;
+    }
     return true;
 }
 

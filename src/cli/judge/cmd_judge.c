@@ -380,16 +380,27 @@ static const char *words_of(const char *value)
     return words + (*words == ':');
 }
 
+/* Returns the dtype of a pointer's elements: the first of its words, else that
+ * of the pointer's type; NULL if neither says. */
+static const char *dtype_of(const work *w, size_t i, size_t *len)
+{
+    const char *words = words_of(w->given[i].value);
+    const char *dtype = w->source.params[i].dtype;
+
+    *len = strcspn(words, " ");
+    if (*len > 0 && !is_way(words, *len))
+        return words;
+    *len = dtype ? strlen(dtype) : 0;
+    return dtype;
+}
+
 /* Returns the element type of a pointer, or NULL. */
 static const groat__element *element_of(const work *w, size_t i)
 {
-    const char *words = words_of(w->given[i].value);
-    size_t first = strcspn(words, " ");
-    const char *dtype = w->source.params[i].dtype;
+    size_t len;
+    const char *dtype = dtype_of(w, i, &len);
 
-    if (first > 0 && !is_way(words, first))
-        return groat__element_find(words, first);
-    return dtype ? groat__element_find(dtype, strlen(dtype)) : NULL;
+    return dtype ? groat__element_find(dtype, len) : NULL;
 }
 
 /* Appends an argument of the launch, as the kernel's side has it. */
@@ -514,8 +525,8 @@ static groat_status add_buffer(work *w, size_t i, groat__str *out)
     const char *value = w->given[i].value;
     size_t shape = strcspn(value, ":");
     const char *words = words_of(value);
-    size_t first = strcspn(words, " ");
-    const char *dtype = param->dtype;
+    size_t len;
+    const char *dtype = dtype_of(w, i, &len);
 
     if (strpbrk(value, "\r\n") != NULL)
         return groat__cli_error(&w->error, GROAT_INVALID,
@@ -524,13 +535,7 @@ static groat_status add_buffer(work *w, size_t i, groat__str *out)
     groat__str_addf(out, "#from --buffer %s=%s\nbuffer %s [%.*s] ",
                     param->name.data, value, param->name.data, (int)shape,
                     value);
-    if (first > 0 && !is_way(words, first)) {
-        groat__str_addf(out, "%.*s ", (int)first, words);
-        dtype = words;
-        words += first + strspn(words + first, " ");
-    } else if (dtype) {
-        groat__str_addf(out, "%s ", dtype);
-    } else {
+    if (!dtype)
         return groat__cli_error(
             &w->error, GROAT_INVALID,
             "parameter %s %s of %s has no known element "
@@ -538,7 +543,9 @@ static groat_status add_buffer(work *w, size_t i, groat__str *out)
             "--buffer %s=%.*s:bf16; allowed: " GROAT__ELEMENT_NAMES,
             param->type.data, param->name.data, w->name, param->name.data,
             (int)shape, value);
-    }
+    groat__str_addf(out, "%.*s ", (int)len, dtype);
+    if (dtype == words)
+        words += len + strspn(words + len, " ");
     add_way(param, dtype, words, out);
     groat__str_addf(out, " \"%s\"\n", param->type.data);
     return GROAT_OK;

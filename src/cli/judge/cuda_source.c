@@ -9,6 +9,7 @@
 #include "cli/judge/cuda_tokens.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -781,8 +782,11 @@ groat_status groat__cuda_read(const char *file, const char *text,
                 .done = text,
                 .out = out,
                 .error = error};
+    char given[72] = "";
     groat_status status;
 
+    if (entry)
+        (void)snprintf(given, sizeof(given), " '%.64s'", entry);
     if (strncmp(text, mark, sizeof(mark) - 1) == 0)
         r.done = r.c.at = text + sizeof(mark) - 1;
     status = read_all(&r);
@@ -796,17 +800,14 @@ groat_status groat__cuda_read(const char *file, const char *text,
                            "no memory for the text of %s", file);
     if (r.several)
         return groat__fail(error, GROAT_INVALID,
-                           "%s has several kernels%s%.64s%s: --entry says "
-                           "which of its __global__ functions: %.300s",
-                           file, entry ? " '" : "", entry ? entry : "",
-                           entry ? "'" : "", out->kernels.data);
+                           "%s has several kernels%s: --entry says which of "
+                           "its __global__ functions: %.300s",
+                           file, given, out->kernels.data);
     if (r.found == UNLIKE)
         return groat__fail(error, GROAT_INVALID,
-                           "%s has no kernel%s%.64s%s; its __global__ "
-                           "functions, without those that a macro makes: "
-                           "%.300s",
-                           file, entry ? " '" : "", entry ? entry : "",
-                           entry ? "'" : "",
+                           "%s has no kernel%s; its __global__ functions, "
+                           "without those that a macro makes: %.300s",
+                           file, given,
                            out->kernels.len ? out->kernels.data : "none");
     if (out->templated && strchr(out->entry.data, '<') == NULL)
         return groat__fail(error, GROAT_INVALID,
