@@ -586,25 +586,20 @@ __global__ void k(const int *x, int *y)
 }
 END
 # A branch has a vote that all lanes are to come to.
-wrong "a vote in a branch" "(here at k.cu:6, the time before, lanes of its wave at k.cu:5)" \
-    --buffer "x=32:i32 in ramp" --buffer y=32 <<'END'
+while IFS='|' read -r vote places; do
+    wrong "a vote in a branch: $vote" "$places" --buffer "x=32:i32 in ramp" \
+        --buffer y=32 <<END
 __global__ void k(const int *x, unsigned *y)
 {
     unsigned m = 0;
     if (x[threadIdx.x] & 1)
         m = __ballot_sync(0xffffffff, 1);
-    y[threadIdx.x] = m + __ballot_sync(0xffffffff, x[threadIdx.x] > 7);
+    y[threadIdx.x] = m + $vote;
 }
 END
-wrong "and another one behind it" "k.cu:5, thread 0 at k.cu:6)" \
-    --buffer "x=32:i32 in ramp" --buffer y=32 <<'END'
-__global__ void k(const int *x, unsigned *y)
-{
-    unsigned m = 0;
-    if (x[threadIdx.x] & 1)
-        m = __ballot_sync(0xffffffff, 1);
-    y[threadIdx.x] = m + __match_any_sync(0xffffffff, x[threadIdx.x]);
-}
+done <<'END'
+__ballot_sync(0xffffffff, x[threadIdx.x] > 7)|(here at k.cu:6, the time before, lanes of its wave at k.cu:5)
+__match_any_sync(0xffffffff, x[threadIdx.x])|k.cu:5, thread 0 at k.cu:6)
 END
 right "a raw text of the host" --buffer y=32 <<'END'
 int main()

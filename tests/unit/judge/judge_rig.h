@@ -28,7 +28,7 @@ static struct {
     groat_error error;
     const char *arch;
     unsigned blocks;
-    unsigned rows; /* blocks of Y and of Z; 0 is 1 */
+    unsigned rows; /* blocks of Y and of Z */
     unsigned cluster;
     unsigned threads;
     unsigned shared;
@@ -45,7 +45,7 @@ static inline void j_setup(void)
     memset(&rig_j, 0, sizeof(rig_j));
     rig_j.error = (groat_error)GROAT_ERROR_INIT;
     rig_j.arch = "sm_90a";
-    rig_j.blocks = rig_j.cluster = 1;
+    rig_j.blocks = rig_j.rows = rig_j.cluster = 1;
     rig_j.threads = 64;
     rig_j.shared = J_SHARED;
     memset(rig_j.out, 0xA5, sizeof(rig_j.out));
@@ -75,9 +75,7 @@ static inline groat_status j_judge(void (*entry)(const void *), uint64_t seed)
     groat__judge_launch trial = {.kernel = "probe",
                                  .entry = entry,
                                  .bind = j_bind,
-                                 .grid = {rig_j.blocks,
-                                          rig_j.rows ? rig_j.rows : 1,
-                                          rig_j.rows ? rig_j.rows : 1},
+                                 .grid = {rig_j.blocks, rig_j.rows, rig_j.rows},
                                  .block = {rig_j.threads, 1, 1},
                                  .cluster = {rig_j.cluster, 1, 1},
                                  .shared_bytes = rig_j.shared,

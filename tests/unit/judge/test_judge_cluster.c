@@ -115,7 +115,7 @@ START_TEST(test_cluster_shapes)
     rig_j.arch = "gfx950";
     ck_fails(j_judge(tell_ranks, 0), GROAT_INVALID, &rig_j.error,
              "gfx950 allows 2147483647 of each, 2^64 - 1 together");
-    rig_j.rows = 0;
+    rig_j.rows = 1;
     rig_j.arch = "sm_90a";
     rig_j.blocks = 3;
     rig_j.cluster = 2;
