@@ -141,26 +141,41 @@ static uint64_t reach_below(const extent *e, size_t at, uint64_t vector)
     return bytes;
 }
 
+/* Refuses the innermost dimension whose bytes, all of its elements together,
+ * cannot be counted: the packed stride of the next one out would overflow. */
+static groat_status check_size(const extent *e, groat_error *error)
+{
+    for (size_t i = 0; i + 1 < EXTENTS; i++)
+        if (groat__product(e[i].count, e[i].stride) == UINT64_MAX)
+            return refuse_for(
+                e[i].field, e[i].stride, error,
+                "%llu bytes or less, as there are %llu of these",
+                (unsigned long long)((UINT64_MAX - 1) / e[i].count),
+                (unsigned long long)e[i].count);
+    return GROAT_OK;
+}
+
 static groat_status check_strides(const groat_kv_cache *c, const strides *s,
                                   groat_error *error)
 {
+    const extent head = {"cache: head_stride", s->head, c->heads};
+    const extent token = {"cache: token_stride", s->token, c->page};
+    const bool head_first = c->layout == GROAT_KV_PAGE_HEAD;
     const extent extents[EXTENTS] = {
-        {"cache: head_stride", s->head, c->heads},
-        {"cache: token_stride", s->token, c->page},
+        head_first ? head : token,
+        head_first ? token : head,
         {"cache: layer_stride", s->layer, c->layers},
         {"cache: plane_stride", s->plane, c->planes},
         {"cache: block_stride", s->block, c->blocks},
     };
     uint64_t vector = (uint64_t)c->dim * c->elem_bytes;
 
-    for (size_t i = 0; i < EXTENTS; i++) {
-        if (extents[i].stride == UINT64_MAX)
-            return refuse(extents[i].field, extents[i].stride,
-                          "less than 2^64 bytes", error);
+    if (check_size(extents, error) != GROAT_OK)
+        return GROAT_INVALID;
+    for (size_t i = 0; i < EXTENTS; i++)
         if (extents[i].stride % STRIDE_UNIT != 0)
             return refuse(extents[i].field, extents[i].stride,
                           "multiples of 16, 0: packed", error);
-    }
     for (size_t i = 0; i < EXTENTS; i++) {
         uint64_t least = reach_below(extents, i, vector);
 
