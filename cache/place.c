@@ -130,6 +130,7 @@ static groat_status make_folder(const char *dir,
                                 const groat__place_share *share,
                                 groat_error *error)
 {
+    groat_error inner = GROAT_ERROR_INIT;
     groat_status status;
 
     /* A person must choose the group and decide to trust it. */
@@ -139,7 +140,15 @@ static groat_status make_folder(const char *dir,
                            "mkdir %s && chgrp GROUP %s && chmod 2770 %s",
                            dir, dir, dir, dir);
     status = groat__place_path_ahead(dir, share, error);
-    return status == GROAT_OK ? groat__fs_make_private_dir(dir, error) : status;
+    if (status != GROAT_OK)
+        return status;
+    status = groat__fs_make_private_dir(dir, &inner);
+    if (status != GROAT_OK)
+        groat__fail(error, status,
+                    "%s; set GROAT_CACHE_DIR to a folder that can be written",
+                    inner.text);
+    groat_error_clear(&inner);
+    return status;
 }
 
 groat_status groat__place_prepare(const char *dir, groat__place_share *share,

@@ -212,13 +212,14 @@ static groat_status read_back(int fd, size_t most, char **text, size_t *bytes,
     return groat__fs_read(path, most, text, bytes, error);
 }
 
-/* Reads the compiler's output text, without times; NULL without memory. */
-static char *read_words(int fd)
+/* Reads the compiler's output text, without times; NULL, with the reason, if
+ * it cannot be read. */
+static char *read_words(int fd, groat_error *error)
 {
     char *text = NULL;
     size_t bytes = 0;
 
-    (void)read_back(fd, LOG_BYTES_MAX, &text, &bytes, NULL);
+    (void)read_back(fd, LOG_BYTES_MAX, &text, &bytes, error);
     if (text != NULL)
         groat__drop_times(text);
     return text;
@@ -242,7 +243,7 @@ static groat_status open_files(const char *source, files *f, groat_error *error)
     if (f->source >= 0 && f->log >= 0 && f->binary >= 0 && f->list >= 0)
         return GROAT_OK;
     groat__fail(error, GROAT_NO_MEMORY,
-                "no memory for a source or the compiler's log: %s",
+                "cannot make a file in memory for the compiler: %s",
                 strerror(errno));
     close_files(f);
     return GROAT_NO_MEMORY;
@@ -253,24 +254,29 @@ static groat_status open_files(const char *source, files *f, groat_error *error)
 static groat_status ask_version(cxx *c, groat_error *error)
 {
     const char *argv[] = {c->path, "--version", NULL};
+    groat_error inner = GROAT_ERROR_INIT;
     files f;
     int code;
 
     if (open_files("", &f, error) != GROAT_OK)
         return GROAT_NO_MEMORY;
     code = run(c, argv, &f);
-    c->version = read_words(f.log);
+    c->version = read_words(f.log, &inner);
     close_files(&f);
     if (code >= GROAT__CHILD_NOT_STARTED)
         return fail_start(c, GROAT_NO_DEVICE, code, error);
     if (code == GROAT__CHILD_LATE)
         return fail_late(c, GROAT_NO_DEVICE, error);
     if (code != 0 && code != GROAT__CHILD_NOT_TOLD)
-        return groat__fail(error, GROAT_NO_DEVICE, "%s --version does not run",
-                           c->path);
-    if (c->version == NULL)
-        return groat__fail(error, GROAT_NO_MEMORY,
-                           "no memory for the version of %s", c->path);
+        return groat__fail(error, GROAT_NO_DEVICE,
+                           "%s --version does not run (exit %d)", c->path,
+                           code);
+    if (c->version == NULL) {
+        groat__fail(error, GROAT_NO_MEMORY,
+                    "the version of %s is not known: %s", c->path, inner.text);
+        groat_error_clear(&inner);
+        return GROAT_NO_MEMORY;
+    }
     c->gcc = strstr(c->version, "clang") == NULL;
     c->version[strcspn(c->version, "\n")] = '\0';
     return GROAT_OK;
@@ -455,8 +461,8 @@ static groat_status check_initializers(const cxx *c, const void *data,
 static groat_status collect(const cxx *c, const files *f, int code,
                             groat__binary *out, groat_error *error)
 {
-    char *log = read_words(f->log);
-    char *list = read_words(f->list);
+    char *log = read_words(f->log, NULL);
+    char *list = read_words(f->list, NULL);
     bool good = code == 0 || (code == GROAT__CHILD_NOT_TOLD && log != NULL &&
                               strstr(log, "error") == NULL);
     groat_status status = GROAT_OK;

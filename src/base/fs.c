@@ -195,7 +195,10 @@ groat_status groat__fs_make_private_dir(const char *path, groat_error *error)
         if (end == '\0')
             break;
     }
-    if (status == GROAT_OK && (stat(path, &st) != 0 || !S_ISDIR(st.st_mode)))
+    if (status == GROAT_OK && stat(path, &st) != 0)
+        status = groat__fail(error, GROAT_IO, "%s is a link to no folder: %s",
+                             path, strerror(errno));
+    else if (status == GROAT_OK && !S_ISDIR(st.st_mode))
         status = groat__fail(error, GROAT_IO, "%s is not a folder", path);
     free(copy);
     return status;

@@ -96,7 +96,7 @@ START_TEST(no_compiler)
         {"GROAT_CXX", "/dev/null/none", "GROAT_CXX=/dev/null/none"},
         {"GROAT_CXX", "no-such-compiler", "GROAT_CXX=no-such-compiler"},
         {"GROAT_CXX", "/", "/ could not be started: Permission denied"},
-        {"GROAT_CXX", "false", "false --version does not run"},
+        {"GROAT_CXX", "false", "false --version does not run (exit 1)"},
         {"PATH", "/dev/null/none::", "c++, g++, clang++ in PATH"},
         {"PATH", NULL, "c++, g++, clang++ in PATH"},
     };

@@ -142,37 +142,69 @@ START_TEST(a_damaged_entry_is_foretold)
 }
 END_TEST
 
+/* Asks for a kernel while only `spare` descriptors may be opened. */
+static groat_status get_with_spare(rlim_t spare, groat_context *context,
+                                   const char *text)
+{
+    groat_kernel *kernel = NULL;
+    int lowest = dup(0);
+    struct rlimit usual;
+    struct rlimit few;
+    groat_status status;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    few = usual;
+    few.rlim_cur = (rlim_t)lowest + spare;
+    (void)close(lowest);
+    groat_error_clear(&fix.error);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+    status = groat_kernel_get(context, text, rig_targets[0], &kernel, NULL,
+                              &fix.error);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &usual), 0);
+    return status;
+}
+
 /* A loader that has no descriptor says nothing about the binary. */
 START_TEST(want_of_descriptors)
 {
-    struct rlimit usual;
     int failures = 0;
 
     fill_store(3);
-    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &usual), 0);
     for (rlim_t spare = 0; spare < 12; spare++) {
         groat_context *context = rig_open(&fix);
-        struct rlimit few = usual;
-        groat_kernel *kernel = NULL;
-        int lowest = dup(0);
-        groat_status status;
+        groat_status status = get_with_spare(spare, context, "adder:step=3");
 
-        few.rlim_cur = (rlim_t)lowest + spare;
-        (void)close(lowest);
-        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
-        status = groat_kernel_get(context, "adder:step=3", rig_targets[0],
-                                  &kernel, NULL, &fix.error);
-        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &usual), 0);
         failures += status != GROAT_OK;
         if (status != GROAT_OK)
             ck_assert_msg(status == GROAT_NO_MEMORY, "%d: %s", (int)status,
                           fix.error.text);
-        groat_error_clear(&fix.error);
         ck_assert_uint_eq(rig_stat(context).evictions, 0);
         groat_close(context);
     }
     ck_assert_int_gt(failures, 0);
     ck_stored(3);
+}
+END_TEST
+
+/* It is named, whichever file of a compile cannot be opened. */
+START_TEST(want_of_descriptors_is_named)
+{
+    groat_status status = GROAT_NO_MEMORY;
+    int named = 0;
+
+    for (rlim_t spare = 0; spare < 12 && status == GROAT_NO_MEMORY; spare++) {
+        groat_context *context = rig_open(&fix);
+
+        status = get_with_spare(spare, context, "adder:step=4");
+        groat_close(context);
+        if (status != GROAT_NO_MEMORY)
+            continue;
+        ck_assert_msg(strstr(fix.error.text, "descriptor") != NULL ||
+                          strstr(fix.error.text, "open files") != NULL,
+                      "%s", fix.error.text);
+        named++;
+    }
+    ck_assert_int_gt(named, 4);
 }
 END_TEST
 
@@ -606,6 +638,7 @@ static TCase *plain_tests(void)
     tcase_add_loop_test(tests, a_damaged_entry, 0, 4);
     tcase_add_test(tests, a_damaged_entry_is_foretold);
     tcase_add_test(tests, want_of_descriptors);
+    tcase_add_test(tests, want_of_descriptors_is_named);
     tcase_add_loop_test(tests, a_binary_that_the_loader_refuses, 0, 4);
     tcase_add_test(tests, a_store_that_is_no_database);
     tcase_add_loop_test(tests, no_home, 0, 3);

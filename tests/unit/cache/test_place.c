@@ -116,6 +116,11 @@ START_TEST(store_stays_with_a_warning)
         store = open_local(local);
         ck_assert_int_eq(fixture_said(&fix, "others may write it"), 1);
         break;
+    case 3: /* a link that leads nowhere */
+        ck_assert_int_eq(symlink("nowhere", local), 0);
+        store = open_local(local);
+        ck_assert_int_eq(fixture_said(&fix, "is a link to no folder"), 1);
+        break;
     default: /* a file in its place */
         file_write(local, "", 0);
         store = open_local(local);
@@ -176,7 +181,7 @@ int main(void)
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, store_leaves_the_network);
     tcase_add_test(tests, store_of_a_local_disk_stays);
-    tcase_add_loop_test(tests, store_stays_with_a_warning, 0, 4);
+    tcase_add_loop_test(tests, store_stays_with_a_warning, 0, 5);
     tcase_add_test(tests, no_bundle_over_a_store);
     tcase_add_test(tests, open_files_that_cannot_be_listed);
     suite_add_tcase(suite, tests);
