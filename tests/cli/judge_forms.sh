@@ -76,6 +76,7 @@ __global__ void k(float *y)
     y[threadIdx.x] = a[threadIdx.x];
 }
 END
+says "the option is named" "a block has none; give it with --shared BYTES"
 
 # ---- structures by value
 
