@@ -224,14 +224,14 @@ class Bench:
     def tests_of(self, name, line):
         """Those that execute the line, the quickest first; of a line outside of
         functions, as a table's, those that execute any line of the file.  Of a
-        family's kernel, those that have its name come first."""
+        kernel, those of its family come first, and those of the tool last."""
         if name.startswith('kernels-src/'):
             near = [t for t in self.seconds
                     if '/kernels/' in t or '/isa/' in t
                     or '/cli/' in t and t.endswith('.sh')]
             family = name.split('/')[1]
-            return sorted(near,
-                          key=lambda t: (family not in t, self.seconds[t]))
+            return sorted(near, key=lambda t: (family not in t, '/cli/' in t,
+                                               self.seconds[t]))
         if name not in self.lines:
             self.lines[name] = {t: self.executed(t, name) for t in self.seconds}
         found = []
