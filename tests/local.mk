@@ -79,6 +79,7 @@ groat_unit_tests = \
 	%D%/unit/cli/test_npy \
 	%D%/unit/core/test_driver_maps \
 	%D%/unit/fleet/test_breaker \
+	%D%/unit/fleet/test_folder \
 	%D%/unit/fleet/test_place \
 	%D%/unit/fleet/test_resolve \
 	%D%/unit/fleet/test_token \
