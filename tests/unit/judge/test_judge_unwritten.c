@@ -243,6 +243,29 @@ static void wait_for_ever(const void *args)
     put(thread(), x);
 }
 
+/* Blocks before it read the same bytes in another order, to no harm. */
+static void one_block_of_eight(const void *args)
+{
+    uint32_t x;
+
+    (void)args;
+    if (env->block[0] % 8 == 7) {
+        x = read4(GUILTY);
+        (void)read4(HARMLESS);
+        put(thread(), x);
+    } else {
+        (void)read4(HARMLESS);
+        (void)read4(GUILTY);
+    }
+}
+
+START_TEST(each_block_is_tried_alone)
+{
+    rig_j.blocks = 64;
+    j_reports(one_block_of_eight, "reads byte 1024 of");
+}
+END_TEST
+
 START_TEST(other_findings_stand)
 {
     rig_j.threads = 1;
@@ -266,6 +289,7 @@ int main(void)
     tcase_add_loop_test(tests, used_values_are_found, 0,
                         (int)(sizeof(faults) / sizeof(*faults)));
     tcase_add_test(tests, early_reads_are_found);
+    tcase_add_test(tests, each_block_is_tried_alone);
     tcase_add_test(tests, other_findings_stand);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
