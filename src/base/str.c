@@ -171,7 +171,7 @@ bool groat__is_keyword(const char *word)
         "union unsigned using virtual void volatile wchar_t while xor xor_eq ";
     size_t len = strlen(word);
 
-    for (const char *at = words; (at = strstr(at, word)) != NULL; at++)
+    for (const char *at = words; len > 0 && (at = strstr(at, word)); at++)
         if (at > words && at[-1] == ' ' && at[len] == ' ')
             return true;
     return false;

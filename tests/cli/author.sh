@@ -83,6 +83,14 @@ if [ "$(grep -c '^  verified  yes' "$work/dots")" -eq 3 ]; then
 else
     fail "a folder by its dots" "$(cat "$work/dots")"
 fi
+for given in "" 9x -q "a b" .. "$(printf '%049d' 0 | tr 0 a)"; do
+    expect "no name: $given" 2 new -- "$given"
+    says "what names are" "is no name of a family: a letter, then"
+done
+for given in int u32 vec4; do
+    expect "a taken name: $given" 2 new "$given"
+    says "whose it is" "a family is not called $given: that is a word"
+done
 expect "of a folder that is no family" 2 new "$work/home" --refresh
 says "says why" "has no params.def"
 expect "of no folder" 2 new none --refresh

@@ -273,26 +273,25 @@ static int check_name(groat__cli *cli, const char *name)
         " accumulator arch buffer concept cycles fma groat i16 i32 i64 i8 "
         "mma_number requires settle sqrt u16 u32 u64 u8 vec2 vec4 vec8 ";
     char word[NAME_BYTES_MAX + 3];
-    bool fits = groat__is_name(name) && strlen(name) <= NAME_BYTES_MAX;
 
+    if (!groat__is_name(name) || strlen(name) > NAME_BYTES_MAX)
+        return groat__cli_refuse(cli, GROAT_INVALID,
+                                 "'%.64s' is no name of a family: a letter, "
+                                 "then letters, digits and _, %d at most",
+                                 name, NAME_BYTES_MAX);
     /* The kernel NAME.h would collide with args.h, params.h or run.h. */
-    for (size_t i = 0; fits && i < sizeof(taken) / sizeof(taken[0]); i++)
+    for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
         if (strcmp(name, taken[i]) == 0)
             return groat__cli_refuse(cli, GROAT_INVALID,
                                      "a family is not called %s: %s.h is "
                                      "another of its files",
                                      name, name);
-    (void)snprintf(word, sizeof(word), " %s ", fits ? name : "-");
+    (void)snprintf(word, sizeof(word), " %s ", name);
     if (strstr(words, word) != NULL || groat__is_keyword(name))
         return groat__cli_refuse(cli, GROAT_INVALID,
                                  "a family is not called %s: that is a word of "
                                  "C++ or a type of groat's kernels",
                                  name);
-    if (!fits)
-        return groat__cli_refuse(cli, GROAT_INVALID,
-                                 "'%.64s' is no name of a family: a letter, "
-                                 "then letters, digits and _, %d at most",
-                                 name, NAME_BYTES_MAX);
     return GROAT__EXIT_DONE;
 }
 
