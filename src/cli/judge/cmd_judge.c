@@ -456,11 +456,6 @@ static groat_status write_kernel(work *w)
                     "#include \"args.h\"\n\n",
                     w->block[0], w->block[1], w->block[2],
                     w->source.headers.len ? w->source.headers.data : "");
-    if (w->source.dynamic && w->cli->values.shared_bytes == 0)
-        groat__cli_say(w->cli,
-                       "warning: %s declares dynamic shared memory, and a "
-                       "block has none; give it with --shared BYTES",
-                       w->shown);
     if (w->source.dynamic)
         groat__str_addf(&text,
                         "#define GROAT_DYNAMIC_BYTES %" PRIu64 "\n"
@@ -678,6 +673,12 @@ static int run(work *w)
         cli->values.grid = "1";
     code = groat__cmd_run(cli);
     cli->words = words;
+    if (code == GROAT__EXIT_FAILED && w->source.dynamic &&
+        !cli->values.shared_bytes)
+        groat__cli_say(cli,
+                       "%s declares dynamic shared memory, and a block has "
+                       "none; give it with --shared BYTES",
+                       w->shown);
     return code;
 }
 
