@@ -92,12 +92,16 @@ static int finish(groat__cli *cli, int code)
 }
 
 /* Opens descriptors 0 to 2 if they are closed: else the next file opened would
- * become stdout here and in compilers, and get the answer.  Ignores SIGXFSZ, so
- * that a file over the shell's limit is a write error, not the end. */
+ * become stdout here and in compilers, and get the answer.  To read or write
+ * one of these fails.  Ignores SIGXFSZ, so that a file over the shell's limit
+ * is a write error, not the end. */
 static void own_standard_files(void)
 {
-    int fd = open("/dev/null", O_RDONLY);
+    int fd = open("/dev/null", O_WRONLY);
 
+    if (fd > STDIN_FILENO)
+        (void)close(fd);
+    fd = open("/dev/null", O_RDONLY);
     while (fd >= 0 && fd <= STDERR_FILENO)
         fd = dup(fd);
     if (fd >= 0)
