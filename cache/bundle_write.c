@@ -145,14 +145,34 @@ static groat_status fail_file(const writer *w, groat_error *error)
                        "cannot write bundle %s: %s", w->path, strerror(errno));
 }
 
-groat_status groat__bundle_check_place(const char *path, groat_error *error)
+/* Whether a file begins as a database with this application_id. */
+static bool is_database(const char *path, const char *id)
 {
     enum { HEADER = 100, ID_AT = 68 };
     unsigned char header[HEADER] = {0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    bool is = fd >= 0 && pread(fd, header, HEADER, 0) == HEADER &&
+              memcmp(header + ID_AT, id, 4) == 0;
+
+    if (fd >= 0)
+        (void)close(fd);
+    return is;
+}
+
+/* Whether a name is that of a store, or of a file beside one. */
+static bool is_of_store(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash == NULL ? path : slash + 1;
+
+    return strncmp(name, GROAT__STORE_FILE, strlen(GROAT__STORE_FILE)) == 0 ||
+           strcmp(name, GROAT__CLAIM_FILE) == 0;
+}
+
+groat_status groat__bundle_check_place(const char *path, groat_error *error)
+{
     groat_status status;
     struct stat st;
-    bool store;
-    int fd;
 
     if (lstat(path, &st) != 0)
         return GROAT_OK;
@@ -164,16 +184,17 @@ groat_status groat__bundle_check_place(const char *path, groat_error *error)
     status = groat__store_is_not(path, error);
     if (status != GROAT_OK)
         return status;
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    store = fd >= 0 && pread(fd, header, HEADER, 0) == HEADER &&
-            memcmp(header + ID_AT, "grot", 4) == 0;
-    if (fd >= 0)
-        (void)close(fd);
-    return store ? groat__fail(error, GROAT_IO,
-                               "%s is a store; name another file for the "
-                               "bundle",
-                               path)
-                 : GROAT_OK;
+    if (is_database(path, "grot") || is_of_store(path))
+        return groat__fail(error, GROAT_IO,
+                           "%s is a store, or a file of one; name another file "
+                           "for the bundle",
+                           path);
+    if (st.st_size > 0 && !is_database(path, "grob"))
+        return groat__fail(error, GROAT_IO,
+                           "%s exists and is no bundle; name another file, or "
+                           "remove it",
+                           path);
+    return GROAT_OK;
 }
 
 static groat_status writer_open(writer *w, groat_error *error)

@@ -224,9 +224,9 @@ bool groat__bundle_recent(groat__bundle *bundle, const char *one,
 /* Whether groat__bundle_get() would hit; nothing is counted or logged. */
 bool groat__bundle_has(groat__bundle *bundle, const groat__digest *key,
                        const char *identity);
-/* Whether a bundle may be written there: not over a store, as programs that
- * have the store open would go on writing to a file that no longer has a name.
- * Errors: IO. */
+/* Whether a bundle may be written there: over no file but a bundle or an empty
+ * one.  Programs that have a store open would go on writing to a file that no
+ * longer has a name; a secret key would be lost.  Errors: IO. */
 groat_status groat__bundle_check_place(const char *path, groat_error *error);
 
 /* Counts a fault: the driver refused to load the binary of a get. */

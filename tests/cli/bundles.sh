@@ -69,6 +69,22 @@ expect "a trust file with a bad line" 2 cache verify "$work/signed" \
     --trust "$work/trust2"
 says "the line is named" "line 2"
 expect "sign without a key" 2 cache sign "$work/a"
+for file in key trust; do
+    cp "$work/$file" "$work/before"
+    expect "export over the file $file" 1 cache export --output "$work/$file" \
+        --key "$work/key"
+    says "is not written over" "exists and is no bundle; name another file"
+    cmp -s "$work/$file" "$work/before" && pass "it stays: $file" ||
+        fail "it stays: $file"
+done
+: >"$work/empty"
+expect "export over an empty file" 0 cache export --output "$work/empty"
+store=$("$groat" cache path)
+for file in "$store-wal" "${store%/*}/groat.lock"; do
+    : >>"$file"
+    expect "export over ${file##*/}" 1 cache export --output "$file"
+    says "is not written over" "is a store, or a file of one; name another"
+done
 expect "sign twice is the same" 0 cache export --output "$work/again" \
     --key "$work/key"
 cmp -s "$work/signed" "$work/again" && pass "byte for byte" ||
