@@ -190,20 +190,43 @@ groat_status groat__secret_make(const char *path, char public_key[65],
     return status;
 }
 
+static groat_status fail_owner(const char *what, const char *path,
+                               const struct stat *st, groat_error *error)
+{
+    return groat__fail(error, GROAT_IO,
+                       "%s %s belongs to user %u, not to user %u or root; run: "
+                       "chown %u %s",
+                       what, path, (unsigned)st->st_uid, (unsigned)geteuid(),
+                       (unsigned)geteuid(), path);
+}
+
+/* Only its user, or root, may read or write the file of a secret key. */
+static groat_status check_secret(const char *path, groat_error *error)
+{
+    struct stat st;
+
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return GROAT_OK; /* the read reports it */
+    if (st.st_uid != 0 && st.st_uid != geteuid())
+        return fail_owner("secret key", path, &st, error);
+    if ((st.st_mode & 077) != 0)
+        return groat__fail(error, GROAT_IO,
+                           "secret key %s has mode %04o: others may read it; "
+                           "run: chmod 600 %s",
+                           path, (unsigned)st.st_mode & 07777, path);
+    return GROAT_OK;
+}
+
 groat_status groat__secret_read(const char *path, groat__secret *out,
                                 groat_error *error)
 {
     groat_status status;
     char *text = NULL;
-    struct stat st;
     size_t bytes = 0;
 
-    if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 077) != 0)
-        return groat__fail(error, GROAT_IO,
-                           "secret key %s has mode %04o: others may read it; "
-                           "run: chmod 600 %s",
-                           path, (unsigned)st.st_mode & 07777, path);
-    status = groat__store_is_not(path, error);
+    status = check_secret(path, error);
+    if (status == GROAT_OK)
+        status = groat__store_is_not(path, error);
     if (status == GROAT_OK)
         status = groat__fs_read(path, SECRET_FILE_MAX, &text, &bytes, error);
     if (status != GROAT_OK)
@@ -287,11 +310,7 @@ static groat_status check_trust_file(const char *path, groat_error *error)
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
         return GROAT_OK; /* the read reports it */
     if (st.st_uid != 0 && st.st_uid != geteuid())
-        return groat__fail(error, GROAT_IO,
-                           "trust file %s belongs to user %u, not to user %u "
-                           "or root; run: chown %u %s",
-                           path, (unsigned)st.st_uid, (unsigned)geteuid(),
-                           (unsigned)geteuid(), path);
+        return fail_owner("trust file", path, &st, error);
     if ((st.st_mode & 022) != 0)
         return groat__fail(error, GROAT_IO,
                            "trust file %s has mode %04o: others may write it; "
@@ -362,6 +381,12 @@ groat_status groat__trust_check(const groat__trust *trust,
     if (groat__trust_has(trust, bundle->signer))
         return GROAT_OK;
     groat__hex(signer, bundle->signer, GROAT__SIGNER_BYTES);
+    if (trust->count == 0)
+        return groat__fail(error, GROAT_IO,
+                           "bundle %s is signed by %s, and no key is trusted; "
+                           "name a file of public keys with --trust or "
+                           "GROAT_TRUST",
+                           bundle->path, signer);
     return groat__fail(error, GROAT_IO,
                        "bundle %s is signed by %s, which is none of the %zu "
                        "trusted keys",
