@@ -14,6 +14,7 @@
  */
 #include "cache/bundle.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -657,6 +658,16 @@ groat_status groat__store_begin_writing(groat__store *store, groat_error *error)
     if (status != GROAT_OK || !store->read_only)
         return status;
     groat__store_leave(store);
+    if (groat__place_writable(store->path))
+        return groat__fail(error, GROAT_IO,
+                           "%s is read-only, as its folder cannot be written; "
+                           "run: chmod u+w on the folder",
+                           store->path);
+    if (errno == EROFS)
+        return groat__fail(error, GROAT_IO,
+                           "%s is on a file system that is mounted read-only; "
+                           "set GROAT_CACHE_DIR to a folder of another one",
+                           store->path);
     return groat__fail(error, GROAT_IO, "%s is read-only; run: chmod 600 %s",
                        store->path, store->path);
 }

@@ -250,7 +250,7 @@ bool groat__place_writable(const char *path);
 /* True when the file system has room for 16 MiB more. */
 bool groat__place_has_room(const char *dir);
 
-/* Bytes on disk of the file with its -wal and -shm. */
+/* Bytes on disk of the file with its -wal. */
 uint64_t groat__place_bytes(const char *path);
 
 /* ---- connection.c ------------------------------------------------------ */

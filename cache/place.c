@@ -492,7 +492,7 @@ bool groat__place_has_room(const char *dir)
 
 uint64_t groat__place_bytes(const char *path)
 {
-    static const char *const suffixes[] = {"", "-wal", "-shm"};
+    static const char *const suffixes[] = {"", "-wal"};
     uint64_t sum = 0;
 
     for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
