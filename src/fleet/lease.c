@@ -31,6 +31,7 @@
 #include "base/hold.h"
 #include "base/thread.h"
 #include "fleet/breaker.h"
+#include "fleet/place.h"
 #include "fleet/resolve.h"
 
 enum {
@@ -121,23 +122,7 @@ static bool read_number(const char *text, const char *end, long most, int *out)
 /* Keeps a text in which %XX is a byte, as of a password with '/'. */
 static bool keep_decoded(char **out, const char *text, size_t len)
 {
-    size_t count = 0;
-    bool good = keep(out, text, len);
-
-    for (size_t i = 0; good && i < len; i++) {
-        uint8_t byte = (uint8_t)text[i];
-        char hex[3] = {0};
-
-        if (text[i] == '%') {
-            memcpy(hex, text + i + 1, len - i > 2 ? 2 : 0);
-            good = groat__unhex(&byte, 1, hex) && byte != 0;
-            i += 2;
-        }
-        (*out)[count++] = (char)byte;
-    }
-    if (good)
-        (*out)[count] = '\0';
-    return good;
+    return keep(out, text, len) && groat__percent_decode(*out);
 }
 
 /* Reads "[[USER]:PASSWORD@]" and moves *at past it. */

@@ -31,12 +31,16 @@ static groat_status unreachable(const groat__remote *remote, groat_error *error)
 groat_status groat__remote_need_key(const groat__remote *remote,
                                     groat_error *error)
 {
-    return remote->writes ? GROAT_OK
-                          : groat__fail(error, GROAT_IO,
-                                        "remote %s is only read here; to send, "
-                                        "set GROAT_REMOTE_KEY to the path of "
-                                        "the secret key that signs",
-                                        remote->place.shown);
+    if (remote->writes)
+        return GROAT_OK;
+    if (remote->key_problem != NULL)
+        return groat__fail(error, GROAT_IO, "nothing is sent to remote %s: %s",
+                           remote->place.shown, remote->key_problem);
+    return groat__fail(error, GROAT_IO,
+                       "remote %s is only read here; to send, set "
+                       "GROAT_REMOTE_KEY to the path of the secret key that "
+                       "signs",
+                       remote->place.shown);
 }
 
 /* Asks which objects are there; those are not sent again. */

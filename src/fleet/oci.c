@@ -56,7 +56,8 @@ static groat_status bad_url(groat_error *error)
 {
     return groat__fail(error, GROAT_INVALID,
                        "the registry's URL is not oci://[USER:PASSWORD@]HOST/"
-                       "NAME[:TAG|@sha256:DIGEST]; oci+http:// is without TLS");
+                       "NAME[:TAG|@sha256:DIGEST]; oci+http:// is without TLS, "
+                       "and a / of the password is %%2F");
 }
 
 static bool is_plain(const char *text, size_t len)
@@ -111,6 +112,8 @@ static groat_status read_url(registry *r, const char *url, groat_error *error)
         r->place.login = strndup(host, (size_t)(at - host));
         if (r->place.login == NULL)
             return groat__fail(error, GROAT_NO_MEMORY, "no memory for a URL");
+        if (!groat__percent_decode(r->place.login))
+            return bad_url(error);
         len -= (size_t)(at + 1 - host);
         host = at + 1;
     }

@@ -252,3 +252,23 @@ void groat__place_free(groat__place *place)
         free(texts[i]);
     memset(place, 0, sizeof(*place));
 }
+
+bool groat__percent_decode(char *text)
+{
+    char *out = text;
+
+    for (; *text != '\0'; text++) {
+        uint8_t byte = (uint8_t)*text;
+
+        if (*text == '%') {
+            const char hex[] = {text[1], text[1] != '\0' ? text[2] : '\0', 0};
+
+            if (!groat__unhex(&byte, 1, hex) || byte == 0)
+                return false;
+            text += 2;
+        }
+        *out++ = (char)byte;
+    }
+    *out = '\0';
+    return true;
+}

@@ -5,6 +5,8 @@
 #ifndef GROAT_FLEET_PLACE_H
 #define GROAT_FLEET_PLACE_H
 
+#include <stdbool.h>
+
 #include "groat.h"
 
 /* The usual environment variables for an S3 server; NULL: not set. */
@@ -41,5 +43,9 @@ typedef struct groat__place {
 groat_status groat__place_read(const char *url, const groat__s3 *s3,
                                groat__place *out, groat_error *error);
 void groat__place_free(groat__place *place);
+
+/* Replaces each %XX of a text by its byte, as of a password with '/'.  Returns
+ * false at another % and at %00. */
+bool groat__percent_decode(char *text);
 
 #endif

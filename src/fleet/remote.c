@@ -49,10 +49,12 @@ static void open_parts(groat__remote *remote,
     if (options->key != NULL) {
         remote->writes = groat__secret_read(options->key, &remote->secret,
                                             &error) == GROAT_OK;
-        if (!remote->writes)
+        if (!remote->writes) {
+            remote->key_problem = strdup(error.text);
             groat__log_line(&remote->log, GROAT_LOG_WARNING,
                             "nothing is sent to remote %s: %s",
                             remote->place.shown, error.text);
+        }
     }
     if (options->leases != NULL && open_leases(remote, options, &error)) {
         groat__lease_close(remote->lease);
@@ -118,6 +120,7 @@ void groat__remote_close(groat__remote *remote)
     groat__lease_close(remote->lease);
     groat__http_close(remote->http);
     free(remote->http_problem);
+    free(remote->key_problem);
     groat__secret_wipe(&remote->secret);
     groat__place_free(&remote->place);
     groat__wait_free(&remote->lock, &remote->changed);

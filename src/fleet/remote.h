@@ -185,6 +185,7 @@ struct groat__remote {
     const groat__trust *trust;
     groat__secret secret;
     bool writes;             /* there is a secret */
+    char *key_problem;       /* why there is none although a key was named */
     atomic_bool said;        /* an error was logged, breaker closed */
     groat__breaker *breaker; /* the process's */
     groat__breaker *waits;   /* likewise, of waits for other hosts */
