@@ -363,6 +363,7 @@ groat_SOURCES += \
 	%D%/cli/tool/progress.c \
 	%D%/cli/tool/progress.h \
 	%D%/cli/tool/scratch.c \
+	%D%/cli/tool/targets.c \
 	%D%/cli/tool/spawn.c
 
 # The families, in the library: embed.sh writes their files as one C file, and

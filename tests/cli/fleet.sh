@@ -248,22 +248,37 @@ aged
 expect 'gc: what a store has used' 0 fleet gc --older-than 1 \
     --cache-dir "$work/hosts/pusher"
 answers 'gc: stays' '0 objects removed'
+expect 'gc: a store that does not exist' 1 fleet gc --older-than 1 \
+    --cache-dir "$work/hosts/nobody"
+says 'gc: says so' 'nobody: there is no store'
+mkdir "$work/hosts/nobody" && chmod 777 "$work/hosts/nobody"
+expect 'gc: a store that cannot be opened' 1 fleet gc --older-than 1 \
+    --cache-dir "$work/hosts/nobody"
+answers 'gc: nothing goes' '0 objects removed'
+says 'gc: says why' 'others may write it; run: chmod 700'
+chmod 700 "$work/hosts/nobody"
 expect 'gc: a kernel of a manifest' 0 fleet gc "$work/second" --older-than 1 \
     --target $target --cache-dir "$work/hosts/nobody"
 answers 'gc: stays, and the others go' '4 objects removed'
 {
     echo '{"spec": "tile_loader_lds", "target": "hip:gfx950"}'
-    cat "$work/second"
+    sed "s/}\$/, \"target\": \"$target\"}/" "$work/second"
 } >"$work/mixed"
 GROAT_HIPRTC=$work/none
 export GROAT_HIPRTC
-expect 'no compiler for one kernel: check' 3 fleet check "$work/mixed" \
-    --target $target
+expect 'no compiler for one kernel: check' 3 fleet check "$work/mixed"
 answers 'no compiler: the others are checked' '2 of 2 objects verified'
 says 'no compiler: the line is named' "mixed:1: "
 expect 'no compiler for one kernel: gc' 3 fleet gc "$work/mixed" \
-    --older-than 1 --target $target
+    --older-than 1
 answers 'no compiler: nothing goes' '0 objects removed'
+expect 'no compiler: of a target that is left out' 0 fleet check \
+    "$work/mixed" --target $target
+answers 'no compiler: the others are all' '2 of 2 objects verified'
+for act in 'check' 'ls' 'pull' 'gc --older-than 1'; do
+    expect "a target that does not exist: $act" 2 fleet $act --target sm_90b
+    says 'a target: says which is near' 'did you mean sm_90'
+done
 unset GROAT_HIPRTC
 echo '{"spec": "tile_loader_lds:ld=7"}' >>"$work/mixed"
 expect 'a bad spec: check' 2 fleet check "$work/mixed" --target $target
@@ -282,9 +297,10 @@ GROAT_REMOTE=file://$work/pushed
 cat "$work/manifest" "$work/second" >"$work/both_of"
 GROAT_CACHE_MAX_BYTES=60000
 export GROAT_CACHE_MAX_BYTES
-expect 'pull: into a store of one kernel' 0 fleet pull --target $target \
+expect 'pull: into a store of one kernel' 1 fleet pull --target $target \
     --cache-dir "$work/hosts/narrow"
 says 'pull: says what is lost' 'more than the bound of 60000 bytes allows'
+says 'pull: says so at the end' 'of these kernels any more: its bound is too small'
 expect 'prewarm: from the remote, with no room' 1 prewarm "$work/both_of" \
     --target $target --cache-dir "$work/hosts/narrower"
 says 'prewarm: says what is lost' 'the kernel was fetched, but the store'
@@ -360,6 +376,33 @@ expect 'a remote that is gone' 1 prewarm "$work/second" --target $target \
     --remote http://localhost:1/x
 says 'a remote that is gone: said once' 'warning: 1 kernel was not sent'
 answers 'a remote that is gone: costs nothing else' '1 compiled, 0 failed'
+mkdir "$work/later"
+expect 'a remote that came later' 0 prewarm "$work/second" --target $target \
+    --remote-key "$work/key" --cache-dir "$work/hosts/unsent" \
+    --remote "file://$work/later"
+answers 'a remote that came later: gets it' '1 of those that were there were sent'
+expect 'a remote that came later: has it' 0 fleet check "$work/second" \
+    --target $target --remote "file://$work/later"
+expect 'a remote that has it' 0 prewarm "$work/second" --target $target \
+    --remote-key "$work/key" --cache-dir "$work/hosts/unsent" \
+    --remote "file://$work/later"
+lacks 'a remote that has it: is sent nothing' 'were sent'
+rm -rf "$work/later/v1"
+: >"$work/later/v1"
+expect 'a remote that takes none' 1 prewarm "$work/second" --target $target \
+    --remote-key "$work/key" --cache-dir "$work/hosts/unsent" \
+    --remote "file://$work/later"
+says 'a remote that takes none: is said' 'warning: 1 kernel was not sent'
+expect 'a target that does not exist' 2 prewarm "$work/manifest" \
+    --target $target --only-target cuda:sm90a --cache-dir "$work/hosts/open"
+says 'a target: says which is near' 'did you mean sm_90a'
+if [ "$(id -u)" = 0 ]; then
+    chown 65534 "$work/key"
+    expect 'a key of somebody else' 1 prewarm "$work/manifest" \
+        --target $target --remote-key "$work/key" --cache-dir "$work/hosts/open"
+    says 'a key of somebody else: why' 'belongs to user 65534, not to user 0'
+    chown 0 "$work/key"
+fi
 chmod 440 "$work/key"
 expect 'a key that others may read' 1 prewarm "$work/manifest" \
     --target $target --remote-key "$work/key" --cache-dir "$work/hosts/open"
@@ -407,9 +450,17 @@ if start_registry; then
         cmp -s "$work/one.bundle" "$work/two.bundle" &&
             pass 'registry: the same bytes' || fail 'registry: the same bytes'
     done
+    expect 'registry: a password with a slash' 0 cache pull \
+        "oci+http://%73lash:w%2Fo%2Brd%3D@${where#*@}:v1" -o "$work/none"
+    for word in 'w/o+rd=' 'w%2' 'w%00'; do
+        expect "registry: the password $word" 2 cache pull \
+            "oci+http://%73lash:$word@${where#*@}:v1" -o "$work/none"
+        says 'registry: how it is written' 'a / of the password is %2F'
+    done
+    rm -f "$work/none"
     expect 'registry: a store' 1 cache pull "$where:v1" \
         -o "$work/hosts/b/groat.sqlite"
-    says 'registry: is not replaced' 'is a store; name another file'
+    says 'registry: is not replaced' 'is a store, or a file of one; name another'
     run cache pull "$where:v2" -o "$work/none"
     says 'registry: no such tag' 'has no manifests/v2'
     run cache pull "${where#*word@}" -o "$work/none"

@@ -113,12 +113,13 @@ h.request("PUT", "/bucket")
 sys.exit(h.getresponse().status != 200)' "$moto_port"
 }
 
-# start_registry: starts one that requires the login user:word.
+# start_registry: starts one that requires the login user:word, or slash:w/o+rd=
 start_registry() {
     command -v docker-registry >/dev/null 2>&1 &&
         command -v htpasswd >/dev/null 2>&1 || return 1
     registry_port=$(free_port)
     htpasswd -Bbn user word >"$work/registry.users" 2>/dev/null
+    htpasswd -Bbn slash 'w/o+rd=' >>"$work/registry.users" 2>/dev/null
     cat >"$work/registry.yml" <<END
 version: 0.1
 log: {level: error}

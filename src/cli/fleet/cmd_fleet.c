@@ -7,6 +7,7 @@
  * store.
  */
 #include "cli/fleet/fleet.h"
+#include "cli/store/store.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -16,30 +17,39 @@
 typedef struct course {
     groat__cli *cli;
     groat__table table;
-    uint64_t seen, done, absent, bad;
+    uint64_t seen, done, there, absent, bad;
     uint64_t total;       /* 0: unknown */
     bool complete;        /* an absent object is a failure, too */
     groat__names refused; /* of a check: objects to remove */
-    bool failed;          /* that list is not whole */
+    bool failed;          /* a list is not whole */
+    bool keeps;           /* a pull */
     groat__names wanted;  /* of a push: the names in its manifests */
     uint64_t named;       /* and how many of these were pushed */
+    groat__names kept;    /* of a pull: keys of what the store had then */
+    uint64_t still;       /* and how many of these it has in the end */
 } course;
 
 /* Counts and reports an object that was sent, fetched or checked. */
 static int on_object(void *user, const groat_remote_object *object)
 {
     course *c = user;
+    const char *slash = strrchr(object->name, '/');
     groat__json *json = &c->cli->json;
+    bool good = !object->absent && !object->problem;
 
     c->seen++;
     c->done += object->done != 0;
+    c->there += good && !object->done;
     c->absent += object->absent != 0;
     c->bad += object->problem && !object->absent;
-    if (object->refused && c->cli->values.remove &&
-        !groat__names_add(&c->refused, object->name)) {
-        c->failed = true;
+    c->failed = (object->refused && c->cli->values.remove &&
+                 !groat__names_add(&c->refused, object->name)) ||
+                (c->keeps && good &&
+                 !groat__names_add(&c->kept, *object->key ? object->key
+                                             : slash      ? slash + 1
+                                                          : object->name));
+    if (c->failed)
         return 1;
-    }
     groat__progress_step(&c->cli->progress, c->seen, c->total, "%s",
                          object->name);
     groat__json_object(json, NULL);
@@ -56,6 +66,36 @@ static int on_object(void *user, const groat_remote_object *object)
     return 0;
 }
 
+/* Adds up the entries that a pull has kept and that are still there. */
+static int on_still(void *user, const groat_cache_entry *entry)
+{
+    course *c = user;
+
+    c->still += groat__names_have(&c->kept, entry->key);
+    return 0;
+}
+
+/* Fails a pull of more than the store's bound allows: what was stored first is
+ * evicted for what comes later. */
+static int check_kept(course *c, int code)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    uint64_t lost;
+
+    groat__names_sort(&c->kept);
+    if (groat_cache_each(c->cli->context, NULL, on_still, c, &error))
+        return groat__cli_fail(c->cli, &error);
+    lost = c->kept.count - c->still;
+    groat__json_uint(&c->cli->json, "lost", lost);
+    if (!lost)
+        return code;
+    return groat__cli_refuse(c->cli, GROAT_IO,
+                             "the store does not have %" PRIu64
+                             " of these kernels any more: its bound is too "
+                             "small for all; GROAT_CACHE_MAX_BYTES sets it",
+                             lost);
+}
+
 /* Prints "2 of 40 objects sent, 0 not there, ..."; returns an exit code. */
 static int finish(course *c, const char *what, groat_status status,
                   groat_error *error)
@@ -66,6 +106,7 @@ static int finish(course *c, const char *what, groat_status status,
     groat__json_end(&cli->json);
     groat__json_uint(&cli->json, "objects", c->seen);
     groat__json_uint(&cli->json, what, c->done);
+    groat__json_uint(&cli->json, "there", c->there);
     groat__json_uint(&cli->json, "absent", c->absent);
     groat__json_uint(&cli->json, "bad", c->bad);
     groat__table_print(&c->table);
@@ -123,6 +164,10 @@ static int push(groat__cli *cli)
             groat_remote_push(cli->context, &choice, on_pushed, &c, &error);
         c.absent = c.wanted.count - c.named;
         code = first_failure(code, finish(&c, "sent", status, &error));
+        if (c.there && !cli->values.json)
+            (void)printf("%" PRIu64 " were there, and are not read; groat "
+                         "fleet check verifies them\n",
+                         c.there);
     }
     groat__names_free(&c.wanted);
     return code;
@@ -268,7 +313,9 @@ static int remove_names(groat__cli *cli, const groat__names *names, int code)
 
 static int fetch(groat__cli *cli, unsigned flags, const char *what)
 {
-    course c = {.cli = cli, .table = {.columns = 2}};
+    course c = {.cli = cli,
+                .table = {.columns = 2},
+                .keeps = (flags & GROAT_REMOTE_KEEP) != 0};
     groat_error error = GROAT_ERROR_INIT;
     groat__names names = {0};
     groat_status status;
@@ -281,12 +328,16 @@ static int fetch(groat__cli *cli, unsigned flags, const char *what)
                                     on_object, &c, &error);
         c.complete = !flags || cli->word_count > 1;
         c.done = c.seen - c.absent - c.bad;
+        c.there = c.keeps ? c.there : 0;
         code = first_failure(code, finish(&c, what, status, &error));
     }
+    if (c.keeps && !c.failed && names.count)
+        code = check_kept(&c, code);
     if (c.failed)
         code = groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory");
     else if (cli->values.remove)
         code = remove_names(cli, &c.refused, code);
+    groat__names_free(&c.kept);
     groat__names_free(&c.refused);
     groat__names_free(&names);
     return code;
@@ -357,19 +408,21 @@ static int gc(groat__cli *cli)
     groat__names names = {0};
     const groat__names none = {0};
     listing l = {.cli = cli, .names = &names, .roots = &roots};
-    int code = GROAT__EXIT_DONE;
+    int code;
 
     if (!cli->values.older_than)
         return groat__cli_refuse(cli, GROAT_INVALID,
                                  "fleet gc needs --older-than DAYS");
     l.before_s =
         (int64_t)time(NULL) - (int64_t)cli->values.older_than * 24 * 3600;
-    if (cli->word_count > 1)
+    code = groat__cache_needed(cli);
+    if (!code && cli->word_count > 1)
         code = groat__names_read(cli, true, &roots);
-    if (!code && groat_cache_path(cli->context) &&
-        groat_cache_each(cli->context, NULL, on_used,
-                         &(using){cli, &roots, l.before_s}, &error))
+    if (!code && groat_cache_each(cli->context, NULL, on_used,
+                                  &(using){cli, &roots, l.before_s}, &error))
         code = groat__cli_fail(cli, &error);
+    if (!code)
+        code = groat__cache_sound(cli, "nothing is removed");
     groat__names_sort(&roots);
     if (!code)
         code = list_objects(&l);
@@ -398,7 +451,12 @@ int groat__cmd_fleet(groat__cli *cli)
         cli, actions, " json cache-dir share-group family-path remote help ",
         &code);
 
-    if (act)
+    if (!act)
+        return code;
+    code = groat__cli_check_targets(cli, "--target", &cli->values.targets);
+    if (!code && act->run != pull)
+        code = groat__cache_there(cli);
+    if (!code)
         code = groat__cli_open(cli, 0);
-    return code || !act ? code : act->run(cli);
+    return code ? code : act->run(cli);
 }

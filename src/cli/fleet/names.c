@@ -109,10 +109,11 @@ static int on_kernel(void *user, const groat_manifest_entry *entry)
     const groat__list *targets = &r->cli->values.targets;
     int stop = 0;
 
-    if (entry->target || !targets->count)
+    if (!targets->count)
         return add_kernel(r, entry, entry->target);
     for (size_t i = 0; i < targets->count && !stop; i++)
-        stop = add_kernel(r, entry, targets->item[i]);
+        if (!entry->target || strcmp(entry->target, targets->item[i]) == 0)
+            stop = add_kernel(r, entry, targets->item[i]);
     return stop;
 }
 

@@ -378,11 +378,65 @@ static int make(groat__cli *cli, groat__jobs *jobs)
     return code;
 }
 
+/* ---- what the remote lacks ---------------------------------------------- */
+
+/* Objects, of which a kernel has two. */
+typedef struct sending {
+    groat__cli *cli;
+    uint64_t sent;
+    uint64_t unsent;
+} sending;
+
+static int on_sent(void *user, const groat_remote_object *object)
+{
+    sending *s = user;
+
+    s->sent += object->done != 0;
+    s->unsent += object->problem != NULL;
+    groat__progress_show(&s->cli->progress, 0, 0, "sending %s", object->name);
+    return 0;
+}
+
+/* Sends kernels that were in the store: a run that made them may have been
+ * unable to, or had no remote.  Those of bundles have another signer. */
+static void send_present(groat__cli *cli, groat__jobs *jobs)
+{
+    groat_remote_info info = {.size = sizeof(info)};
+    groat_error error = GROAT_ERROR_INIT;
+    groat__names names = {0};
+    sending s = {.cli = cli};
+
+    if (groat_remote_stat(cli->context, &info, NULL) || !info.writes)
+        return;
+    for (size_t i = 0; i < jobs->count; i++) {
+        const groat__job *job = &jobs->item[i];
+
+        if (job->state == GROAT__JOB_PRESENT && !job->bundled)
+            (void)groat__names_add_spec(cli, &names, job->spec, job->target,
+                                        false, NULL);
+    }
+    if (names.count > 0 &&
+        groat_remote_push(
+            cli->context,
+            &(groat_remote_choice){.size = sizeof(groat_remote_choice),
+                                   .names = (const char *const *)names.at,
+                                   .name_count = names.count},
+            on_sent, &s, &error)) {
+        groat__cli_say_error(cli, &error);
+        s.unsent = 2 * names.count - s.sent;
+    }
+    groat__progress_clear(&cli->progress);
+    groat_error_clear(&error);
+    groat__names_free(&names);
+    jobs->sent = (s.sent + 1) / 2;
+    jobs->unsent = (s.unsent + 1) / 2;
+}
+
 /* ---- the report -------------------------------------------------------- */
 
 static tally count(const groat__jobs *jobs)
 {
-    tally t = {0};
+    tally t = {.unsent = (int64_t)jobs->unsent};
 
     for (size_t i = 0; i < jobs->count; i++) {
         groat__job_state state = jobs->item[i].state;
@@ -446,6 +500,7 @@ static int report(groat__cli *cli, groat__jobs *jobs, double seconds)
     groat__json_uint(json, "compiled", t.made);
     groat__json_uint(json, "failed", t.failed);
     groat__json_uint(json, "missing", t.open);
+    groat__json_uint(json, "sent", jobs->sent);
     groat__json_int(json, "unsent", t.unsent);
     groat__json_uint(json, "left_out", jobs->left_out);
     groat__json_uint(json, "jobs", cli->values.jobs);
@@ -465,6 +520,13 @@ static int report(groat__cli *cli, groat__jobs *jobs, double seconds)
                      "fetched, %zu compiled, %zu failed, %zu missing; %.1f s\n",
                      jobs->count, t.present, t.bundled, t.fetched, t.made,
                      t.failed, t.open, seconds);
+    if (!cli->values.json && jobs->sent)
+        (void)printf("%" PRIu64
+                     " of those that were there were sent to the remote\n",
+                     jobs->sent);
+    if (!cli->values.json && jobs->left_out)
+        (void)printf("%zu more are for targets that --only-target leaves out\n",
+                     jobs->left_out);
     sent = tell_unsent(cli, t.unsent);
     return code ? code : sent;
 }
@@ -481,24 +543,42 @@ static void fill_defaults(groat__values *values)
  * look as if it had. */
 static int check_key(groat__cli *cli)
 {
+    static const char *const none[] = {NULL};
+    const groat_remote_choice nothing = {.size = sizeof(nothing),
+                                         .names = none};
     groat_remote_info info = {.size = sizeof(info)};
+    groat_error error = GROAT_ERROR_INIT;
+    int code = GROAT__EXIT_DONE;
 
-    if (!cli->values.remote_key || cli->values.check ||
-        groat_remote_stat(cli->context, &info, NULL) != GROAT_OK || info.writes)
-        return GROAT__EXIT_DONE;
-    return groat__cli_refuse(cli, GROAT_IO,
-                             "--remote-key %s: nothing would be sent: there is "
-                             "no remote, or the key cannot be used",
-                             cli->values.remote_key);
+    if (cli->values.remote_key && !cli->values.check &&
+        groat_remote_stat(cli->context, &info, NULL) == GROAT_OK &&
+        !info.writes &&
+        groat_remote_push(cli->context, &nothing, NULL, NULL, &error))
+        code = groat__cli_refuse(cli, GROAT_IO,
+                                 "--remote-key %s: nothing would be sent: %s",
+                                 cli->values.remote_key, error.text);
+    groat_error_clear(&error);
+    return code;
+}
+
+static int check_options(groat__cli *cli)
+{
+    int code = groat__cli_check_targets(cli, "--target", &cli->values.targets);
+
+    return code ? code
+                : groat__cli_check_targets(cli, "--only-target",
+                                           &cli->values.only_targets);
 }
 
 int groat__cmd_prewarm(groat__cli *cli)
 {
     double start = groat__now_ms();
     groat__jobs jobs = {0};
-    int code = groat__cli_open(cli, 0);
+    int code = check_options(cli);
 
     fill_defaults(&cli->values);
+    if (!code)
+        code = groat__cli_open(cli, 0);
     if (!code)
         code = groat__cache_needed(cli);
     if (!code)
@@ -507,6 +587,8 @@ int groat__cmd_prewarm(groat__cli *cli)
         code = collect(cli, &jobs);
     if (!code && !cli->values.check)
         code = make(cli, &jobs);
+    if (!code && !cli->values.check)
+        send_present(cli, &jobs);
     if (!code)
         code = report(cli, &jobs, (groat__now_ms() - start) * 1e-3);
     groat__jobs_free(&jobs);

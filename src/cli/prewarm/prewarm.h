@@ -50,6 +50,8 @@ typedef struct groat__jobs {
     groat__tuned_line *record;
     size_t records;
     size_t left_out; /* kernels whose target is not among --only-target */
+    uint64_t sent;   /* kernels that were there, sent to the remote now  */
+    uint64_t unsent; /* and those that were not, though it lacks them    */
 } groat__jobs;
 
 void groat__jobs_free(groat__jobs *jobs);

@@ -350,7 +350,10 @@ int groat__cmd_cache(groat__cli *cli)
         return code;
     /* Verifying a bundle needs no store. */
     if (act->store && (act->run != verify || cli->word_count == 1)) {
-        code = groat__cli_open(cli, 0);
+        if (act->run != groat__cmd_bundle_import)
+            code = groat__cache_there(cli);
+        if (!code)
+            code = groat__cli_open(cli, 0);
         if (!code)
             code = groat__cache_needed(cli);
     }

@@ -4,6 +4,18 @@
  */
 #include "cli/store/store.h"
 
+#include <unistd.h>
+
+int groat__cache_there(groat__cli *cli)
+{
+    const char *folder = cli->values.cache_dir;
+
+    if (!folder || access(folder, F_OK) == 0)
+        return GROAT__EXIT_DONE;
+    return groat__cli_refuse(cli, GROAT_IO, "--cache-dir %s: there is no store",
+                             folder);
+}
+
 int groat__cache_needed(groat__cli *cli)
 {
     const char *problem = groat_cache_problem(cli->context);

@@ -8,6 +8,9 @@
 #include "cli/tool/cmd.h"
 #include "groat_store.h"
 
+/* Refuses a --cache-dir that does not exist: a command that only looks at a
+ * store would make an empty one of a mistyped name.  Returns an exit code. */
+int groat__cache_there(groat__cli *cli);
 /* Returns DONE, or, where the open context has no store, an exit code after
  * reporting the reason. */
 int groat__cache_needed(groat__cli *cli);

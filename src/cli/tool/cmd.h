@@ -218,6 +218,12 @@ bool groat__file_is_in(const char *folder, size_t len, const char *name);
 const groat__command *groat__command_find(const groat__command *commands,
                                           const char *name);
 
+/* ---- targets.c --------------------------------------------------------- */
+
+/* Refuses an unknown target of an option's list; returns an exit code. */
+int groat__cli_check_targets(groat__cli *cli, const char *option,
+                             const groat__list *targets);
+
 /* ---- action.c ---------------------------------------------------------- */
 
 /* A subcommand, such as `stat` of groat cache. */
