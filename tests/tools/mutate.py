@@ -40,9 +40,9 @@ TOO_LONG = -1000
 # Patterns to find, outside of comments, strings and directives, and their
 # replacements.
 CHANGES = [
-    (re.compile(r'(?<![<>=!-])<(?![<=])(?= \S)'), '<='),
+    (re.compile(r'(?<= )<(?= \S)'), '<='),
     (re.compile(r'<=(?!>)'), '<'),
-    (re.compile(r'(?<![->])>(?![>=])(?= \S)'), '>='),
+    (re.compile(r'(?<= )>(?= \S)'), '>='),
     (re.compile(r'(?<!>)>='), '>'),
     (re.compile(r'=='), '!='),
     (re.compile(r'!='), '=='),
@@ -229,7 +229,7 @@ class Bench:
             near = [t for t in self.seconds
                     if '/kernels/' in t or '/isa/' in t
                     or '/cli/' in t and t.endswith('.sh')]
-            family = name.split('/')[1]
+            family = 'judge' if '/cuda_' in name else name.split('/')[1]
             return sorted(near, key=lambda t: (family not in t, '/cli/' in t,
                                                self.seconds[t]))
         if name not in self.lines:
