@@ -113,6 +113,10 @@ static void put(char *path, size_t root, groat__exchange *x)
     }
     if (!make_folders(path, root)) {
         say_errno(x);
+        if (errno == ENOENT)
+            (void)snprintf(x->why, sizeof(x->why),
+                           "the remote's folder does not exist; make or mount "
+                           "it");
         return;
     }
     errno = ENOMEM;

@@ -481,6 +481,17 @@ static groat__outcome outcome_of(groat__exchange *x, long code)
     return GROAT__OBJECT_FAILED;
 }
 
+/* Whether an exchange timed out while it waited for a connection, which others
+ * may have: libcurl's words for that speak of a host that was not resolved. */
+static bool has_waited(const transfer *t, CURLcode result)
+{
+    double found_s = 0;
+
+    (void)t->http->api.curl_easy_getinfo(t->easy, CURLINFO_NAMELOOKUP_TIME,
+                                         &found_s);
+    return result == CURLE_OPERATION_TIMEDOUT && found_s <= 0;
+}
+
 /* Returns false if the next exchange would fail in the same way. */
 static bool finish(transfer *t, CURLcode result)
 {
@@ -500,7 +511,10 @@ static bool finish(transfer *t, CURLcode result)
     } else {
         x->outcome = result == CURLE_OPERATION_TIMEDOUT ? GROAT__OBJECT_LATE
                                                         : GROAT__OBJECT_FAILED;
-        say_why(x, t->long_answer      ? "the answer is too long"
+        say_why(x, t->long_answer ? "the answer is too long"
+                   : has_waited(t, result)
+                       ? "timed out before the host's address was known or a "
+                         "connection was free"
                    : t->why[0] != '\0' ? t->why
                                        : api->curl_easy_strerror(result));
     }

@@ -56,8 +56,9 @@ static groat_status bad_url(groat_error *error)
 {
     return groat__fail(error, GROAT_INVALID,
                        "the registry's URL is not oci://[USER:PASSWORD@]HOST/"
-                       "NAME[:TAG|@sha256:DIGEST]; oci+http:// is without TLS, "
-                       "and a / of the password is %%2F");
+                       "NAME[:TAG|@sha256:DIGEST] with a NAME of a-z 0-9 . _ - "
+                       "/; oci+http:// is without TLS, and a / of the password "
+                       "is %%2F");
 }
 
 static bool is_plain(const char *text, size_t len)
@@ -76,7 +77,8 @@ static bool read_name(registry *r, const char *name)
     groat__str base = {0};
     uint8_t hash[32];
 
-    if (!is_plain(name, len) || strstr(name, "..") != NULL)
+    if (!is_plain(name, len) || strstr(name, "..") != NULL ||
+        strcspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") < len)
         return false;
     if (*reference != '\0' &&
         (*reference == '@'

@@ -463,6 +463,9 @@ if start_registry; then
     says 'registry: is not replaced' 'is a store, or a file of one; name another'
     run cache pull "$where:v2" -o "$work/none"
     says 'registry: no such tag' 'has no manifests/v2'
+    expect 'registry: a name in capitals' 2 cache push "$work/one.bundle" \
+        "${where%/*}/Kernels:v1"
+    says 'registry: what names are' 'a NAME of a-z 0-9'
     run cache pull "${where#*word@}" -o "$work/none"
     says 'registry: a bad URL' 'oci://[USER:PASSWORD@]HOST/NAME'
     run cache pull "oci+http://localhost:$registry_port/fleet/kernels:v1" \

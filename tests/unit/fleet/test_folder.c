@@ -88,6 +88,17 @@ START_TEST(no_room)
 }
 END_TEST
 
+/* One that is not mounted, say: it is not made. */
+START_TEST(no_folder)
+{
+    remove_folder(dir);
+    ck_exchange(GROAT__OBJECT_GET, "v1/a/b", NULL, GROAT__OBJECT_ABSENT, "");
+    ck_exchange(GROAT__OBJECT_PUT, "v1/a/b", "one", GROAT__OBJECT_FAILED,
+                "the remote's folder does not exist");
+    ck_assert_int_ne(access(dir, F_OK), 0);
+}
+END_TEST
+
 /* A file where a folder should be, and a folder where a file should be. */
 START_TEST(wrong_kinds)
 {
@@ -115,6 +126,7 @@ int main(void)
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, all_verbs);
     tcase_add_test(tests, no_room);
+    tcase_add_test(tests, no_folder);
     tcase_add_test(tests, wrong_kinds);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
