@@ -32,6 +32,8 @@ expect "export of an unknown target" 2 cache export --output "$work/x" \
 expect "export to no folder" 1 cache export --output "$work/no/x"
 expect "export without a file" 2 cache export
 says "names the option" "--output"
+expect "export to stdout" 2 cache export --output -
+says "is told what to name" "name a file, such as ./-"
 
 # ---- keys
 expect "keygen" 0 cache keygen "$work/key"

@@ -38,7 +38,14 @@ static int say_written(groat__cli *cli, const char *path, uint64_t written)
 
 static int need_output(groat__cli *cli)
 {
-    if (cli->values.output)
+    const char *output = cli->values.output;
+
+    if (output && strcmp(output, "-") == 0)
+        return groat__cli_refuse(
+            cli, GROAT_INVALID,
+            "--output -: a bundle is a database, which "
+            "stdout cannot take; name a file, such as ./-");
+    if (output)
         return GROAT__EXIT_DONE;
     return groat__cli_refuse(cli, GROAT_INVALID,
                              "cache %s needs --output FILE, the bundle to make",
