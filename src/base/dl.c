@@ -142,9 +142,26 @@ static bool try_all(const groat__dl_search *search, groat__dl *dl)
     return false;
 }
 
+/* Returns the line of a library that is there but was not opened: it is
+ * damaged, lacks another one, or memory for it is limited.  "" if there is
+ * none. */
+static const char *find_refusal(const groat__dl *dl)
+{
+    const char *line = dl->story.data != NULL ? dl->story.data : "";
+
+    for (; *line != '\0'; line += strcspn(line, "\n") + 1) {
+        const char *absent = strstr(line, "o such file");
+
+        if (absent == NULL || absent > line + strcspn(line, "\n"))
+            return line;
+    }
+    return line;
+}
+
 groat_status groat__dl_open(const groat__dl_search *search, groat__dl *dl,
                             groat_error *error)
 {
+    const char *refusal;
     const char *first;
 
     memset(dl, 0, sizeof(*dl));
@@ -157,6 +174,12 @@ groat_status groat__dl_open(const groat__dl_search *search, groat__dl *dl,
     first = search->sonames != NULL && search->sonames[0] != NULL
                 ? search->sonames[0]
                 : "the library";
+    refusal = find_refusal(dl);
+    if (*refusal != '\0')
+        return groat__fail(error, GROAT_NO_DEVICE,
+                           "%s cannot be opened: %.*s; `groat doctor` lists "
+                           "what was tried",
+                           first, (int)strcspn(refusal, "\n"), refusal);
     return groat__fail(error, GROAT_NO_DEVICE,
                        "%s was not found in any of the usual places; `groat "
                        "doctor` lists them",

@@ -421,9 +421,9 @@ LD_LIBRARY_PATH=$work/broken${with_libraries:+:$with_libraries}
 export LD_LIBRARY_PATH
 from 'no libcurl: a kernel is compiled' nocurl compiled \
     --remote http://localhost:1/x --remote-key "$work/key"
-says 'no libcurl: why' 'libcurl.so.4 was not found'
+says 'no libcurl: why' 'libcurl.so.4 cannot be opened: '
 expect 'no libcurl: a list' 1 fleet ls --remote s3://bucket/x
-says 'no libcurl: a list: why' 'libcurl.so.4 was not found'
+says 'no libcurl: a list: why' 'libcurl.so.4 cannot be opened: '
 GROAT_LEASES=redis://localhost:1
 export GROAT_LEASES
 from 'no hiredis: a kernel is compiled' nolease compiled \

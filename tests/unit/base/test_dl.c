@@ -163,6 +163,22 @@ START_TEST(test_nothing_found)
 }
 END_TEST
 
+/* One that is there is named, though others are not. */
+START_TEST(test_nothing_loads)
+{
+    static const char *const names[] = {NO_LIBRARY, NULL};
+    char pattern[PATH_BYTES];
+    const char *patterns[] = {pattern, NULL};
+
+    (void)snprintf(pattern, sizeof(pattern), "%s/lib?.so*", fix.dir);
+    install(NULL, "libx.so.2");
+    search(names, patterns, GROAT_NO_DEVICE);
+    ck_says(&fix.error, NO_LIBRARY " cannot be opened: ");
+    ck_says(&fix.error, "libx.so.2");
+    ck_says(&fix.error, "groat doctor");
+}
+END_TEST
+
 START_TEST(test_lines_of_the_story)
 {
     static const char *const names[] = {"/no\nsuch/lib.so", NULL};
@@ -402,6 +418,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, test_soname);
     tcase_add_test(tcase, test_nothing_found);
+    tcase_add_test(tcase, test_nothing_loads);
     tcase_add_test(tcase, test_lines_of_the_story);
     tcase_add_test(tcase, test_nowhere_to_look);
     tcase_add_test(tcase, test_override_alone_is_tried);
