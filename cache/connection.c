@@ -316,6 +316,18 @@ static int judge_version(sqlite3 *db, int64_t version, bool *newer)
     return rc;
 }
 
+static void fail_use(const groat__store *store, sqlite3 *db, const char *call,
+                     int rc, groat_error *error)
+{
+    const char *cause = groat__handle_cause(db, rc);
+
+    (void)groat__fail_vendor(error, GROAT_IO, call, rc,
+                             "cannot use %s: %s (SQLite %d%s%s); if its folder "
+                             "cannot be written, set GROAT_CACHE_DIR",
+                             store->path, groat__handle_words(db, rc), rc,
+                             *cause != '\0' ? ": " : "", cause);
+}
+
 /* Judges the header; creates the schema in an empty file. */
 static verdict judge_header(groat__store *store, sqlite3 *db, bool *older,
                             groat_error *error)
@@ -355,9 +367,7 @@ static verdict judge_header(groat__store *store, sqlite3 *db, bool *older,
         rc = make_schema(db, begin_new);
     *older = !empty && version < GROAT__STORE_SCHEMA;
     if (rc != SQLITE_OK)
-        (void)groat__fail_vendor(error, GROAT_IO, "sqlite3_step", rc,
-                                 "cannot use %s: %s (SQLite %d)", store->path,
-                                 groat__handle_words(db, rc), rc);
+        fail_use(store, db, "sqlite3_step", rc, error);
     return judge(rc);
 }
 
@@ -422,10 +432,7 @@ static verdict connect_file(groat__store *store, groat_error *error)
         return VERDICT_GOOD;
     }
 close_db:
-    (void)groat__fail_vendor(error, GROAT_IO, "sqlite3_open_v2", rc,
-                             "cannot use %s: %s (SQLite %d); if its folder "
-                             "cannot be written, set GROAT_CACHE_DIR",
-                             store->path, groat__handle_words(db, rc), rc);
+    fail_use(store, db, "sqlite3_open_v2", rc, error);
     store->db = db;
     groat__connection_close(store);
     return judge(rc);

@@ -41,6 +41,17 @@ const char *groat__handle_words(sqlite3 *db, int rc)
     return sqlite3_errstr(rc);
 }
 
+const char *groat__handle_cause(sqlite3 *db, int rc)
+{
+    int primary = rc & 0xff;
+    int code = db != NULL ? sqlite3_system_errno(db) : 0;
+
+    return code != 0 && (primary == SQLITE_IOERR ||
+                         primary == SQLITE_CANTOPEN || primary == SQLITE_FULL)
+               ? strerror(code)
+               : "";
+}
+
 int groat__handle_run(sqlite3_stmt *statement)
 {
     int rc = sqlite3_step(statement);
