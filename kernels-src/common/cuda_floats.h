@@ -38,16 +38,16 @@ template <mma_number type> GROAT_LANES float value16(unsigned bits)
 }
 
 // A float of 16 bits.
-template <mma_number type> struct small {
+template <mma_number type> struct float16 {
     unsigned short bits;
 
-    small() = default;
+    float16() = default;
     template <class T, class = decltype((double)T())>
-    GROAT_MEMBER small(T x) : small((double)x, 0.0)
+    GROAT_MEMBER float16(T x) : float16((double)x, 0.0)
     {
     }
     // The number nearest to x + lost.
-    GROAT_MEMBER small(double x, double lost)
+    GROAT_MEMBER float16(double x, double lost)
     {
         const float cut = odd(x, lost);
 
@@ -59,34 +59,34 @@ template <mma_number type> struct small {
     }
 };
 
-template <mma_number type> struct alignas(4) small2 {
-    small<type> x, y;
+template <mma_number type> struct alignas(4) float16x2 {
+    float16<type> x, y;
 
-    small2() = default;
-    GROAT_MEMBER small2(small<type> a, small<type> b) : x(a), y(b)
+    float16x2() = default;
+    GROAT_MEMBER float16x2(float16<type> a, float16<type> b) : x(a), y(b)
     {
     }
 };
 
-template <mma_number type> GROAT_LANES small<type> of_bits(unsigned bits)
+template <mma_number type> GROAT_LANES float16<type> of_bits(unsigned bits)
 {
-    small<type> x;
+    float16<type> x;
 
     x.bits = (unsigned short)bits;
     return x;
 }
 
 // A result with these bits: a NaN of f16 becomes the one that the device has.
-template <mma_number type> GROAT_LANES small<type> changed_bits(unsigned bits)
+template <mma_number type> GROAT_LANES float16<type> changed_bits(unsigned bits)
 {
     return of_bits<type>(type == mma_f16 && is_nan<type>(bits) ? 0x7fffu : bits);
 }
 
 // The number next to x that is not above it, below it, or farther from 0, as
 // `way` says: '-', '+' and '0'.
-template <mma_number type> GROAT_LANES small<type> directed(double x, char way)
+template <mma_number type> GROAT_LANES float16<type> directed(double x, char way)
 {
-    const small<type> nearest = x;
+    const float16<type> nearest = x;
     const double got = (float)nearest;
     const bool negative = nearest.bits >> 15;
 
@@ -100,12 +100,12 @@ template <mma_number type> GROAT_LANES small<type> directed(double x, char way)
 }
 
 // The 8 bits of a code of OCP; out of range is the largest number.
-template <float8 type> struct eight {
+template <float8 type> struct fp8 {
     unsigned char __x;
 
-    eight() = default;
+    fp8() = default;
     template <class T, class = decltype((float)T())>
-    GROAT_MEMBER explicit eight(T x)
+    GROAT_MEMBER explicit fp8(T x)
         : __x((unsigned char)float8_of<type>(float_bits(odd((double)x, 0))))
     {
     }
@@ -118,8 +118,8 @@ template <float8 type> struct eight {
 };
 
 // Passes an --arg to a parameter of 16 bits.
-template <mma_number type> struct convert<small<type>> {
-    template <class T> static small<type> of(T x)
+template <mma_number type> struct convert<float16<type>> {
+    template <class T> static float16<type> of(T x)
     {
         return x;
     }
@@ -127,22 +127,22 @@ template <mma_number type> struct convert<small<type>> {
 
 } // namespace groat
 
-typedef groat::small<groat::mma_f16> __half, half;
-typedef groat::small2<groat::mma_f16> __half2, half2;
-typedef groat::small<groat::mma_bf16> __nv_bfloat16, nv_bfloat16;
-typedef groat::small2<groat::mma_bf16> __nv_bfloat162, nv_bfloat162;
-typedef groat::eight<groat::e4m3> __nv_fp8_e4m3;
-typedef groat::eight<groat::e5m2> __nv_fp8_e5m2;
+typedef groat::float16<groat::mma_f16> __half, half;
+typedef groat::float16x2<groat::mma_f16> __half2, half2;
+typedef groat::float16<groat::mma_bf16> __nv_bfloat16, nv_bfloat16;
+typedef groat::float16x2<groat::mma_bf16> __nv_bfloat162, nv_bfloat162;
+typedef groat::fp8<groat::e4m3> __nv_fp8_e4m3;
+typedef groat::fp8<groat::e5m2> __nv_fp8_e5m2;
 
 // ---- arithmetic, of one number and of two
 
 #define GROAT_SMALL \
-    template <groat::mma_number type> GROAT_LANES groat::small<type>
+    template <groat::mma_number type> GROAT_LANES groat::float16<type>
 #define GROAT_SMALL2 \
-    template <groat::mma_number type> GROAT_LANES groat::small2<type>
+    template <groat::mma_number type> GROAT_LANES groat::float16x2<type>
 
-GROAT_SMALL __hfma(groat::small<type> a, groat::small<type> b,
-                   groat::small<type> c)
+GROAT_SMALL __hfma(groat::float16<type> a, groat::float16<type> b,
+                   groat::float16<type> c)
 {
     const double product = (double)(float)a * (double)(float)b; // exact
     const double third = (float)c;
@@ -153,91 +153,91 @@ GROAT_SMALL __hfma(groat::small<type> a, groat::small<type> b,
                                 : (product - (sum - part)) + (third - part)};
 }
 
-GROAT_SMALL __hfma_relu(groat::small<type> a, groat::small<type> b,
-                        groat::small<type> c)
+GROAT_SMALL __hfma_relu(groat::float16<type> a, groat::float16<type> b,
+                        groat::float16<type> c)
 {
-    const groat::small<type> x = __hfma(a, b, c);
+    const groat::float16<type> x = __hfma(a, b, c);
 
     return (float)x < 0 ? groat::of_bits<type>(0) : x;
 }
 
-GROAT_SMALL __hneg(groat::small<type> x)
+GROAT_SMALL __hneg(groat::float16<type> x)
 {
     return groat::changed_bits<type>(x.bits ^ 0x8000u);
 }
 
-GROAT_SMALL __habs(groat::small<type> x)
+GROAT_SMALL __habs(groat::float16<type> x)
 {
     return groat::changed_bits<type>(x.bits & 0x7fffu);
 }
 
-GROAT_SMALL __hadd(groat::small<type> a, groat::small<type> b)
+GROAT_SMALL __hadd(groat::float16<type> a, groat::float16<type> b)
 {
-    return __hfma(a, groat::small<type>(1), b);
+    return __hfma(a, groat::float16<type>(1), b);
 }
 
-GROAT_SMALL __hsub(groat::small<type> a, groat::small<type> b)
+GROAT_SMALL __hsub(groat::float16<type> a, groat::float16<type> b)
 {
-    return __hfma(b, groat::small<type>(-1), a);
+    return __hfma(b, groat::float16<type>(-1), a);
 }
 
-GROAT_SMALL __hmul(groat::small<type> a, groat::small<type> b)
+GROAT_SMALL __hmul(groat::float16<type> a, groat::float16<type> b)
 {
-    return __hfma(a, b, groat::small<type>(-0.0));
+    return __hfma(a, b, groat::float16<type>(-0.0));
 }
 
-GROAT_SMALL __hdiv(groat::small<type> a, groat::small<type> b)
+GROAT_SMALL __hdiv(groat::float16<type> a, groat::float16<type> b)
 {
     return (double)(float)a / (double)(float)b;
 }
 
 // A NaN counts only if both are one; +0 is more than -0.
-GROAT_SMALL __hmax(groat::small<type> a, groat::small<type> b)
+GROAT_SMALL __hmax(groat::float16<type> a, groat::float16<type> b)
 {
     if ((float)a == (float)b)
         return groat::of_bits<type>(a.bits & b.bits);
-    return (float)a != (float)a ? groat::small<type>((float)b)
+    return (float)a != (float)a ? groat::float16<type>((float)b)
            : (float)a < (float)b ? b
                                  : a;
 }
 
-GROAT_SMALL __hmin(groat::small<type> a, groat::small<type> b)
+GROAT_SMALL __hmin(groat::float16<type> a, groat::float16<type> b)
 {
     if ((float)a == (float)b)
         return groat::of_bits<type>(a.bits | b.bits);
-    return (float)a != (float)a ? groat::small<type>((float)b)
+    return (float)a != (float)a ? groat::float16<type>((float)b)
            : (float)b < (float)a ? b
                                  : a;
 }
 
-GROAT_SMALL __hmax_nan(groat::small<type> a, groat::small<type> b)
+GROAT_SMALL __hmax_nan(groat::float16<type> a, groat::float16<type> b)
 {
-    return (float)b != (float)b ? groat::small<type>((float)b)
-           : (float)a != (float)a ? groat::small<type>((float)a)
+    return (float)b != (float)b ? groat::float16<type>((float)b)
+           : (float)a != (float)a ? groat::float16<type>((float)a)
                                   : __hmax(a, b);
 }
 
-GROAT_SMALL __hmin_nan(groat::small<type> a, groat::small<type> b)
+GROAT_SMALL __hmin_nan(groat::float16<type> a, groat::float16<type> b)
 {
-    return (float)b != (float)b ? groat::small<type>((float)b)
-           : (float)a != (float)a ? groat::small<type>((float)a)
+    return (float)b != (float)b ? groat::float16<type>((float)b)
+           : (float)a != (float)a ? groat::float16<type>((float)a)
                                   : __hmin(a, b);
 }
 
 // A NaN becomes 0.
-GROAT_SMALL groat_saturated(groat::small<type> x)
+GROAT_SMALL groat_saturated(groat::float16<type> x)
 {
-    return (float)x > 0 ? (float)x < 1 ? x : groat::small<type>(1)
+    return (float)x > 0 ? (float)x < 1 ? x : groat::float16<type>(1)
                         : groat::of_bits<type>(0);
 }
 
 #define GROAT_BY_TWO(one, two) \
-    GROAT_SMALL2 two(groat::small2<type> a, groat::small2<type> b) \
+    GROAT_SMALL2 two(groat::float16x2<type> a, groat::float16x2<type> b) \
     { \
         return {one(a.x, b.x), one(a.y, b.y)}; \
     }
 #define GROAT_SATURATED(name) \
-    GROAT_SMALL name##_sat(groat::small<type> a, groat::small<type> b) \
+    GROAT_SMALL name##_sat(groat::float16<type> a, groat::float16<type> b) \
     { \
         return groat_saturated(name(a, b)); \
     } \
@@ -262,26 +262,26 @@ GROAT_SATURATED(__hmul)
 #define __hsub2_rn(a, b) __hsub2(a, b)
 #define __hmul2_rn(a, b) __hmul2(a, b)
 
-GROAT_SMALL __hfma_sat(groat::small<type> a, groat::small<type> b,
-                       groat::small<type> c)
+GROAT_SMALL __hfma_sat(groat::float16<type> a, groat::float16<type> b,
+                       groat::float16<type> c)
 {
     return groat_saturated(__hfma(a, b, c));
 }
 
-GROAT_SMALL2 __hfma2(groat::small2<type> a, groat::small2<type> b,
-                     groat::small2<type> c)
+GROAT_SMALL2 __hfma2(groat::float16x2<type> a, groat::float16x2<type> b,
+                     groat::float16x2<type> c)
 {
     return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};
 }
 
-GROAT_SMALL2 __hfma2_relu(groat::small2<type> a, groat::small2<type> b,
-                          groat::small2<type> c)
+GROAT_SMALL2 __hfma2_relu(groat::float16x2<type> a, groat::float16x2<type> b,
+                          groat::float16x2<type> c)
 {
     return {__hfma_relu(a.x, b.x, c.x), __hfma_relu(a.y, b.y, c.y)};
 }
 
 #define GROAT_OF_ONE(one, two) \
-    GROAT_SMALL2 two(groat::small2<type> x) \
+    GROAT_SMALL2 two(groat::float16x2<type> x) \
     { \
         return {one(x.x), one(x.y)}; \
     }
@@ -290,7 +290,7 @@ GROAT_OF_ONE(__hneg, __hneg2)
 GROAT_OF_ONE(__habs, __habs2)
 
 #define GROAT_FUNCTION(name, expression) \
-    GROAT_SMALL h##name(groat::small<type> given) \
+    GROAT_SMALL h##name(groat::float16<type> given) \
     { \
         const double x = (float)given; \
  \
@@ -319,24 +319,26 @@ GROAT_FUNCTION(rint, __builtin_rintf((float)x))
 
 #define GROAT_COMPARISON(name, sign) \
     template <groat::mma_number type> \
-    GROAT_LANES bool __h##name(groat::small<type> a, groat::small<type> b) \
+    GROAT_LANES bool __h##name(groat::float16<type> a, groat::float16<type> b) \
     { \
         return !__builtin_isunordered((float)a, (float)b) && \
                (float)a sign (float)b; \
     } \
     template <groat::mma_number type> \
-    GROAT_LANES bool __h##name##u(groat::small<type> a, groat::small<type> b) \
+    GROAT_LANES bool __h##name##u(groat::float16<type> a, \
+                                  groat::float16<type> b) \
     { \
         return __builtin_isunordered((float)a, (float)b) || \
                (float)a sign (float)b; \
     } \
     template <groat::mma_number type> \
-    GROAT_LANES bool __hb##name##2(groat::small2<type> a, \
-                                   groat::small2<type> b) \
+    GROAT_LANES bool __hb##name##2(groat::float16x2<type> a, \
+                                   groat::float16x2<type> b) \
     { \
         return __h##name(a.x, b.x) && __h##name(a.y, b.y); \
     } \
-    GROAT_SMALL2 __h##name##2(groat::small2<type> a, groat::small2<type> b) \
+    GROAT_SMALL2 __h##name##2(groat::float16x2<type> a, \
+                              groat::float16x2<type> b) \
     { \
         return {__h##name(a.x, b.x), __h##name(a.y, b.y)}; \
     }
@@ -349,13 +351,13 @@ GROAT_COMPARISON(gt, >)
 GROAT_COMPARISON(ge, >=)
 
 template <groat::mma_number type>
-GROAT_LANES bool __hisnan(groat::small<type> x)
+GROAT_LANES bool __hisnan(groat::float16<type> x)
 {
     return (float)x != (float)x;
 }
 
 template <groat::mma_number type>
-GROAT_LANES int __hisinf(groat::small<type> x)
+GROAT_LANES int __hisinf(groat::float16<type> x)
 {
     return !__builtin_isinf((float)x) ? 0 : (float)x < 0 ? -1 : 1;
 }
@@ -365,26 +367,26 @@ GROAT_LANES int __hisinf(groat::small<type> x)
 namespace groat {
 
 #define GROAT_OPERATOR(sign, one, two) \
-    GROAT_SMALL operator sign(small<type> a, small<type> b) \
+    GROAT_SMALL operator sign(float16<type> a, float16<type> b) \
     { \
         return one(a, b); \
     } \
-    GROAT_SMALL &operator sign##=(small<type> &a, \
-                                  typename same<small<type>>::type b) \
+    GROAT_SMALL &operator sign##=(float16<type> &a, \
+                                  typename same<float16<type>>::type b) \
     { \
         return a = one(a, b); \
     } \
-    GROAT_SMALL2 operator sign(small2<type> a, small2<type> b) \
+    GROAT_SMALL2 operator sign(float16x2<type> a, float16x2<type> b) \
     { \
         return two(a, b); \
     } \
-    GROAT_SMALL2 &operator sign##=(small2<type> &a, small2<type> b) \
+    GROAT_SMALL2 &operator sign##=(float16x2<type> &a, float16x2<type> b) \
     { \
         return a = two(a, b); \
     }
 #define GROAT_COMPARE(sign) \
     template <mma_number type> \
-    GROAT_LANES bool operator sign(small<type> a, small<type> b) \
+    GROAT_LANES bool operator sign(float16<type> a, float16<type> b) \
     { \
         return (float)a sign (float)b; \
     }
@@ -400,12 +402,12 @@ GROAT_COMPARE(<=)
 GROAT_COMPARE(>)
 GROAT_COMPARE(>=)
 
-GROAT_SMALL operator-(small<type> x)
+GROAT_SMALL operator-(float16<type> x)
 {
     return __hneg(x);
 }
 
-GROAT_SMALL2 operator-(small2<type> x)
+GROAT_SMALL2 operator-(float16x2<type> x)
 {
     return __hneg2(x);
 }
@@ -415,13 +417,13 @@ GROAT_SMALL2 operator-(small2<type> x)
 // ---- conversions
 
 template <groat::mma_number type>
-GROAT_LANES float __low2float(groat::small2<type> x)
+GROAT_LANES float __low2float(groat::float16x2<type> x)
 {
     return x.x;
 }
 
 template <groat::mma_number type>
-GROAT_LANES float __high2float(groat::small2<type> x)
+GROAT_LANES float __high2float(groat::float16x2<type> x)
 {
     return x.y;
 }

@@ -159,8 +159,8 @@ template <int m, int n, groat::mma_number type, class la, class lb, class D,
           class C>
 GROAT_LANES void
 mma_sync(fragment<accumulator, m, n, 16, D> &d,
-         const fragment<matrix_a, m, n, 16, groat::small<type>, la> &a,
-         const fragment<matrix_b, m, n, 16, groat::small<type>, lb> &b,
+         const fragment<matrix_a, m, n, 16, groat::float16<type>, la> &a,
+         const fragment<matrix_b, m, n, 16, groat::float16<type>, lb> &b,
          const fragment<accumulator, m, n, 16, C> &c)
 {
     for (int block = 0; block < m / 16 * (n / 8); block++) {
