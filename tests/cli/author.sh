@@ -634,6 +634,62 @@ answers "are compared" "first y[0], expected 9.99"
 [ -z "$(ls "$TMPDIR")" ] || fail "no folder is left" "$(ls "$TMPDIR")"
 pass "no folder is left"
 
+# Fields of all sizes lie where the compiler has them.
+mkdir fields
+cat >fields/params.def <<'END'
+family fields "writes its arguments"
+param one int 1..1 1 - "of no use"
+launch block_x = 64
+launch shared = 0
+launch args = 24
+entry fields
+END
+cat >fields/args.h <<'END'
+#pragma once
+struct fields_args {
+    unsigned char a;
+    unsigned short b;
+    unsigned char c;
+    unsigned char d;
+    int e;
+    unsigned char f;
+    unsigned long long y;
+};
+END
+cat >fields/fields.h <<'END'
+#include "params.h"
+#include "../common/vendor.h"
+#include "args.h"
+GROAT_KERNEL(fields_args)
+{
+    using namespace groat;
+    const u32 all[] = {args.a, args.b, args.c, args.d, (u32)args.e, args.f};
+    if (thread_index() == 0)
+        for (u32 i = 0; i < 6; i++)
+            global_store4(args.y + 4 * i, all[i]);
+}
+END
+cat >fields/run.def <<'END'
+arg a int 0..255 201 - "one byte"
+arg b int 0..65535 50002 - "two"
+arg c int 0..255 203 - "one"
+arg d int 0..255 204 - "one"
+arg e int -9..9 -5 - "four"
+arg f int 0..255 206 - "one"
+buffer y [6] i32 out exact "all of them"
+END
+cat >fields/reference.c <<'END'
+#include "run.h"
+void reference(const struct run *run)
+{
+    const long long all[] = {run->a, run->b, run->c, run->d, run->e, run->f};
+    for (int i = 0; i < 6; i++)
+        run->y[i] = (int)all[i];
+}
+END
+expect "fields of one, two and four bytes" 0 run ./fields $on
+answers "have their values" "verified  yes, all 24 bytes"
+
 # ---- what a comparison must not miss -----------------------------------------------
 
 mkdir odd
