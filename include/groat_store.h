@@ -161,7 +161,8 @@ GROAT_API groat_status groat_bundle_verify(const char *path, const char *trust,
                                            groat_bundle_info *info,
                                            groat_error *error);
 
-/* Writes the entries of the store to a bundle.
+/* Writes the entries of the store to a bundle.  Of files that exist, only an
+ * empty one or another bundle is replaced, as by each call that writes one.
  *
  * targets  which to write; count 0: all.
  * key      file of the secret key to sign with; NULL: the bundle is not signed.
@@ -215,6 +216,7 @@ GROAT_API groat_status groat_bundle_keygen(const char *path,
  * specification.
  *
  * url     oci://[USER:PASSWORD@]HOST/NAME[:TAG]; oci+http:// is without TLS.
+ *         %XX is a byte of the login, %2F a slash; NAME is of a-z 0-9 . _ - /.
  * digest  of the artifact: "sha256:" and 64 hex digits.
  *
  * Errors: also NO_DEVICE (no libcurl), INVALID (the URL, more than 256 MiB). */

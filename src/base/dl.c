@@ -149,11 +149,13 @@ static const char *find_refusal(const groat__dl *dl)
 {
     const char *line = dl->story.data != NULL ? dl->story.data : "";
 
-    for (; *line != '\0'; line += strcspn(line, "\n") + 1) {
+    while (*line != '\0') {
         const char *absent = strstr(line, "o such file");
+        size_t len = strcspn(line, "\n");
 
-        if (absent == NULL || absent > line + strcspn(line, "\n"))
-            return line;
+        if (absent == NULL || absent > line + len)
+            break;
+        line += len + (line[len] == '\n');
     }
     return line;
 }
