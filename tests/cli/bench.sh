@@ -103,6 +103,22 @@ else
     says "of all, those without a device are left out" "hit is not measured"
 fi
 
+# A compiler that fails fails what builds, before anything is timed.
+cat >"$work/broken" <<'END'
+#!/bin/sh
+[ "$1" = --version ] && exec echo a compiler
+exit 1
+END
+chmod +x "$work/broken"
+GROAT_CXX=$work/broken
+export GROAT_CXX
+for what in hit disk cold; do
+    expect "a compiler that fails: $what" 4 bench $what --target cpu:gfx950 \
+        --cache-dir "$work/fresh"
+    says "a compiler that fails: $what: is named" "refused the source (exit 1)"
+done
+unset GROAT_CXX
+
 # The raw compiler of cpu targets may be missing even if the library has one.
 if [ -x /usr/bin/g++ ]; then
     mkdir "$work/bin"
