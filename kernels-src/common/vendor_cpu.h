@@ -450,6 +450,34 @@ extern "C" void __ubsan_handle_out_of_bounds(void *place, void *index)
         reinterpret_cast<long long>(index), __builtin_return_address(0));
 }
 
+// The C library's functions of these names, which compilers know without a
+// declaration, would end the program that launches the kernel.
+extern "C" __attribute__((noreturn)) void groat_cpu_exit(int)
+{
+    groat::cpu_env->ops->refuse(groat::cpu_env,
+                                "ends the program, as exit() does, which no "
+                                "kernel of a GPU can",
+                                __builtin_return_address(0));
+    __builtin_unreachable();
+}
+
+extern "C" __attribute__((noreturn)) void abort()
+{
+    groat::cpu_env->ops->refuse(groat::cpu_env,
+                                "ends the program by abort(), which no kernel "
+                                "of a GPU can",
+                                __builtin_return_address(0));
+    __builtin_unreachable();
+}
+
+#define GROAT_EXIT(name) \
+    extern "C" __attribute__((noreturn, alias("groat_cpu_exit"))) void name(int)
+GROAT_EXIT(exit);
+GROAT_EXIT(_exit);
+GROAT_EXIT(_Exit);
+GROAT_EXIT(quick_exit);
+#undef GROAT_EXIT
+
 extern "C" __attribute__((visibility("default"))) unsigned
 groat_cpu_bind(groat_cpu_env *env)
 {

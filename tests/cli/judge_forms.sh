@@ -78,6 +78,32 @@ __global__ void k(float *y)
 END
 says "the option is named" "a block has none; give it with --shared BYTES"
 
+# ---- the end of the program
+
+wrong "abort()" "ends the program by abort(), which no kernel of a GPU can" \
+    --buffer y=32 <<'END'
+__global__ void k(float *y)
+{
+    if (threadIdx.x == 3)
+        __builtin_abort();
+    y[threadIdx.x] = 1.f;
+}
+END
+answers "abort(): its line" "(here at k.cu:4)"
+if "${GROAT_CXX:-c++}" --version | grep -q clang; then
+    skip "exit(): clang knows none without a declaration"
+else
+    wrong "exit()" "ends the program, as exit() does, which no kernel" \
+        --buffer y=32 <<'END'
+__global__ void k(float *y)
+{
+    if (threadIdx.x == 3)
+        __builtin_exit(0);
+    y[threadIdx.x] = 1.f;
+}
+END
+fi
+
 # ---- structures by value
 
 structure() {
