@@ -146,11 +146,17 @@ static bool is_map(const struct groat_cpu_tensor_map *map)
 static struct groat_cpu_tensor_map decode(groat__judge *j, const void *at,
                                           const char *verb)
 {
+    const stack_t *stack = &groat__judge_fiber(j)->stand.context.uc_stack;
     struct groat_cpu_tensor_map map;
 
     if (!j->launch->arch->tma)
         groat__judge_report(j, "%s a tensor map; %s has none", verb,
                             j->launch->arch->name);
+    if ((uintptr_t)at - (uintptr_t)stack->ss_sp < stack->ss_size)
+        groat__judge_report(j,
+                            "%s a tensor map in local memory: a copy is no "
+                            "descriptor; pass the kernel's argument itself",
+                            verb);
     if ((uintptr_t)at % 64 != 0)
         groat__judge_report(j, "%s a tensor map at %p, no multiple of 64", verb,
                             at);

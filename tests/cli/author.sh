@@ -493,6 +493,12 @@ says "its line" "bad/args.h line 6: a type expected"
 cp -r "$tree/tests/kernels/boxes" boxes
 chmod -R u+w boxes
 cp boxes/run.def boxes.def
+expect "a tensor map" 0 run ./boxes --target cpu:sm_90a
+cp boxes/boxes.h boxes.h
+sed -i 's/tma_load<evict_normal>(args.map/const tensor_map copy = args.map;\n        tma_load<evict_normal>(copy/' boxes/boxes.h
+expect "a copy of a tensor map" 1 run ./boxes --target cpu:sm_90a
+says "is no descriptor" "a tensor map in local memory: a copy is no descriptor"
+mv boxes.h boxes/boxes.h
 # maps NAME CODE LINE TEXT: asserts that LINE instead of the map is refused.
 maps() {
     sed "s|^map .*|$3|" boxes.def >boxes/run.def
