@@ -285,6 +285,8 @@ static groat__read read_name(groat__reads *r)
 {
     static const char *const asking[] = {"__has_include", "__has_include_next",
                                          "__has_embed", NULL};
+    static const char *const when[] = {"__DATE__", "__TIME__", "__TIMESTAMP__",
+                                       NULL};
     static const char *const raw[] = {"R", "LR", "uR", "UR", "u8R", NULL};
     static const char *const prefixes[] = {"L", "u", "U", "u8", NULL};
     char word[WORD_MAX];
@@ -298,6 +300,9 @@ static groat__read read_name(groat__reads *r)
     if (is_one_of(word, asking))
         return refuse(r, "generated source may not depend on which files there "
                          "are");
+    if (is_one_of(word, when))
+        return refuse(r, "generated source may not depend on when it is "
+                         "compiled");
     if (r->pragma && is_one_of(word, pragmas))
         return refuse(r, "a pragma may not read a file");
     r->pragma = r->pragma || strcmp(word, "_Pragma") == 0;
