@@ -303,8 +303,9 @@ static groat_status read_user(const groat__family_place *place,
 {
     folder f = {
         .dir = place->dir, .name = place->name, .failure = GROAT_ERROR_INIT};
+    groat_error inner = GROAT_ERROR_INIT;
     groat_status status =
-        groat__family_load(place->name, read_folder, &f, out, error);
+        groat__family_load(place->name, read_folder, &f, out, &inner);
 
     if (status != GROAT_OK && is_want(f.failure.vendor_code))
         status = groat__fail(error, GROAT_NO_MEMORY,
@@ -314,10 +315,13 @@ static groat_status read_user(const groat__family_place *place,
         status = groat__fail(
             error,
             f.failure.status == GROAT_NO_MEMORY ? GROAT_NO_MEMORY : status,
-            "family %.64s: %s", f.name, f.failure.text);
+            "family %.64s: %s (%s)", f.name, f.failure.text, inner.text);
+    else if (status != GROAT_OK)
+        groat__error_copy(error, &inner);
     for (size_t i = 0; i < f.count; i++)
         free(f.texts[i]);
     groat_error_clear(&f.failure);
+    groat_error_clear(&inner);
     return status;
 }
 

@@ -30,6 +30,7 @@ typedef struct flattener {
     char *seen[FILES_MAX];
     size_t seen_count;
     int depth;
+    bool missing; /* the file that was asked for last */
     groat_error *error;
 } flattener;
 
@@ -165,6 +166,10 @@ static groat_status follow(flattener *f, const char *path,
         status = add_constants(f, path);
     else
         status = flatten_part(f, file.data);
+    if (status != GROAT_OK && f->missing)
+        groat__fail(f->error, status, "%s line %d: file '%.200s' was not found",
+                    path, include->line, file.data);
+    f->missing = false;
     free(name);
     groat__str_free(&file);
     if (status == GROAT_OK)
@@ -236,6 +241,7 @@ static groat_status flatten_file(flattener *f, const char *path)
     if (is_seen(f, path))
         return GROAT_OK;
     text = f->read(f->user, path);
+    f->missing = text == NULL;
     if (text == NULL)
         return groat__fail(f->error, GROAT_INVALID,
                            "family %s: file '%.200s' was not found",

@@ -832,6 +832,8 @@ static groat_status check_entry(reader *r)
         at++;
     }
     r->field = family->entry;
+    if (groat__is_keyword(family->entry) || strcmp(family->entry, "main") == 0)
+        return bad(r, "the name is a word of C++");
     return good ? GROAT_OK
                 : bad(r, "letters, digits, '_' and {constant} expected");
 }

@@ -420,6 +420,35 @@ refuses "a division by zero" "arg rows int 0..4 (1 / 0) rows \"r\"" \
 refuses "a parameter's name" "arg cols int 1..9 3 columns \"c\"" \
     "cols is a parameter of params.def already"
 refuses "a float in a shape" "arg rows float - 1 rows \"r\"" "unknown name"
+refuses "a word of C++" "arg for int 1..4 2 rows \"r\"" "the name is a word of C++"
+for tolerance in 'ulp(1.5)' 'ulp(99999999999999999999)' 'ulp(-1)'; do
+    sed "s|relative([^)]*)|$tolerance|" good.def >bad/run.def
+    expect "the tolerance $tolerance" 2 run ./bad $on
+    says "what it may be: $tolerance" "ulp(N) with a whole N"
+done
+for range in '0, 1e39' '-1e39, 0'; do
+    sed "s|random([^)]*)|random($range)|" good.def >bad/run.def
+    expect "numbers that floats have not: $range" 2 run ./bad $on
+    says "are told: $range" "f32 does not have these numbers"
+done
+cp good.def bad/run.def
+mv bad/reference.c reference.c
+ln -s nowhere bad/reference.c
+expect "a reference that is a link to nothing" 2 run ./bad $on
+says "it is named" "bad/reference.c does not compile"
+mv reference.c bad/reference.c
+cp bad/bad.h bad.h
+sed -i '3i #include "nope.h"' bad/bad.h
+expect "a file that is not there" 2 run ./bad $on
+says "who includes it" "(bad/bad.h line 3: file 'bad/nope.h' was not found)"
+mv bad.h bad/bad.h
+cp bad/params.def params.def
+for entry in int main; do
+    sed -i "s/^entry .*/entry $entry/" bad/params.def
+    expect "an entry called $entry" 2 run ./bad $on
+    says "its line, and why" "the name is a word of C++, at '$entry'"
+done
+mv params.def bad/params.def
 refuses "a bind of no field" "bind none = 1" "args.h has no field none"
 # holds CODE PAD LOW: the values of an unsigned and an int.
 cp -r bad wide
@@ -454,7 +483,7 @@ expect "run.def: a field without value" 2 run ./bad $on
 says "is named" "field x of args.h has no value"
 sed 's/relative(1e-5)/ulp(x)/' good.def >bad/run.def
 expect "run.def: a tolerance" 2 run ./bad $on
-says "is told" "exact, ulp(N), relative(X) or none expected"
+says "is told" "exact, ulp(N) with a whole N, relative(X) or none"
 for path in ../x.npy x/../../y.npy /etc/passwd ..; do
     sed "s|random(0, 1)|file($path)|" good.def >bad/run.def
     expect "a file outside: $path" 2 run ./bad --target cpu:sm_90a

@@ -5,6 +5,7 @@
  */
 #include "cli/family/folder.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -207,16 +208,30 @@ static groat_status plan_shape(const scope *s, const groat__run_buffer *from,
     return GROAT_OK;
 }
 
-/* Whether an integer type has all numbers of a range, or the type is a float.
- */
+/* Whether a float type has a number, but for its rounding. */
+static bool has_float(const groat__element *element, double number)
+{
+    unsigned char bytes[8];
+    double stored;
+
+    groat__element_store(element, number, bytes);
+    stored = groat__element_load(element, bytes);
+    return fabs(number) <= 1 ||
+           (isfinite(stored) &&
+            fabs(number) <= fabs(stored) * (1 + ldexp(1, -element->mantissa)));
+}
+
+/* Whether a type has all numbers of a range. */
 static bool has_range(const groat__element *element, const double range[2])
 {
     bool is_signed = element->kind == GROAT__ELEMENT_SIGNED;
     double most = ldexp(1, 8 * element->bytes - (is_signed ? 1 : 0));
 
-    /* A double does not have all numbers of 8 bytes. */
-    return element->kind == GROAT__ELEMENT_FLOAT || element->bytes == 8 ||
-           (range[0] >= (is_signed ? -most : 0) && range[1] < most);
+    if (element->kind == GROAT__ELEMENT_FLOAT)
+        return has_float(element, range[0]) && has_float(element, range[1]);
+    /* The largest number of 8 bytes is rounded to `most`. */
+    return range[0] >= (is_signed ? -most : 0) &&
+           (element->bytes == 8 ? range[1] <= most : range[1] < most);
 }
 
 /* Computes the lowest and the highest number of random(LOW,HIGH). */
@@ -446,6 +461,11 @@ static groat_status put_real(const groat__folder *f, int line,
                       "field %.64s of args.h is an integer, and is given a "
                       "float",
                       field->name);
+    if (field->bytes == 4 && isfinite(value) && !isfinite(narrow))
+        return refuse(f, line, error,
+                      "field %.64s of args.h is a float, which does not hold "
+                      "%g",
+                      field->name, value);
     memcpy(args + field->at,
            field->bytes == 4 ? (void *)&narrow : (void *)&value, field->bytes);
     return GROAT_OK;
@@ -810,7 +830,9 @@ groat_status groat__folder_open(const groat_family *family, unsigned seconds,
                  ? groat__fail(error, GROAT_NO_MEMORY, "no memory for a path")
                  : read_text(f, "run.def", &f->text, error);
     if (status == GROAT_OK && f->text != NULL) {
-        f->has_reference = access(f->reference.source.data, F_OK) == 0;
+        /* A link that leads nowhere is an error, not none. */
+        f->has_reference = faccessat(AT_FDCWD, f->reference.source.data, F_OK,
+                                     AT_SYMLINK_NOFOLLOW) == 0;
         status = read_files(f, error);
     }
     if (status == GROAT_OK && f->text != NULL) {

@@ -277,7 +277,8 @@ static groat_status run_compiler(const groat__reference *r,
 {
     const char *compiler = getenv("GROAT_CXX");
     const char *words[32] = {compiler && *compiler ? compiler : "c++",
-                             "-std=gnu11",
+                             "-std=c11", /* no macro linux */
+                             "-D_GNU_SOURCE",
                              "-O2",
                              "-g1",
                              "-fno-pie",

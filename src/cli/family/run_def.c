@@ -7,6 +7,7 @@
 #include "cli/family/run_def.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,9 @@
 
 #include "base/error.h"
 #include "base/str.h"
+
+/* Of ulp(N): a double has all whole numbers up to it. */
+#define ULPS_MAX 9007199254740992.0
 
 typedef struct reader {
     groat__run_def *def;
@@ -110,6 +114,8 @@ static groat_status take_name(reader *r, const char **out)
     *out = take_word(r);
     if (!groat__is_name(*out))
         return bad(r, "a name expected");
+    if (groat__is_keyword(*out))
+        return bad(r, "the name is a word of C++");
     return is_taken(r->def, *out) ? bad(r, "the name is taken") : GROAT_OK;
 }
 
@@ -318,8 +324,8 @@ static groat_status read_fill(reader *r, groat__run_buffer *buffer)
 static groat_status read_tolerance(reader *r, groat__run_buffer *buffer)
 {
     static const char expected[] =
-        "exact, ulp(N), relative(X) or none expected, after file(PATH) in the "
-        "family's folder if a file has the content";
+        "exact, ulp(N) with a whole N, relative(X) or none expected, after "
+        "file(PATH) in the family's folder if a file has the content";
     char *word = take_word(r);
     char *end = NULL;
     char *number;
@@ -345,7 +351,10 @@ static groat_status read_tolerance(reader *r, groat__run_buffer *buffer)
     }
     return number != NULL &&
                    groat__run_def_real(number, &end, &buffer->allowed) &&
-                   *end == '\0' && buffer->allowed >= 0
+                   *end == '\0' && buffer->allowed >= 0 &&
+                   (buffer->tolerance != GROAT_TOLERANCE_ULP ||
+                    (buffer->allowed <= ULPS_MAX &&
+                     buffer->allowed == floor(buffer->allowed)))
                ? GROAT_OK
                : bad(r, expected);
 }

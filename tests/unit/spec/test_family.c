@@ -645,7 +645,7 @@ START_TEST(test_bad_sources)
         {"# embed \"params.h\"\n", "neither #import nor #embed"},
         {"#include \"\"\n", "includes stand in double quotes"},
         {"#include_next \"params.h\"\n", "nor #include_next"},
-        {"\n\n#include \"none.h\"\n", "family f: file 'f/none.h' was not"},
+        {"\n\n#include \"none.h\"\n", "f/f.h line 3: file 'f/none.h' was not"},
         {"#include \"../none/x.h\"\n", "file 'none/x.h' was not found"},
         {"#include \"../../x.h\"\n",
          "f/f.h line 1: cannot resolve include '../../x.h'"},
