@@ -577,6 +577,13 @@ groat_status groat__trial_launch(groat__cli *cli, groat__trial *trial,
 
     if (!trial->driver)
         return GROAT_OK;
+    if (trial->folder && trial->plan.args_bytes != trial->info.args_bytes)
+        return groat__cli_error(
+            error, GROAT_INVALID,
+            "%s: the fields of args.h take %zu bytes, and launch args of "
+            "params.def is %u; args.h is read without its #if, #pragma and "
+            "attributes",
+            trial->info.name, trial->plan.args_bytes, trial->info.args_bytes);
     trial->verdict = GROAT__UNKNOWN;
     trial->sum = (groat__comparison){0};
     trial->launch_us = 0;
