@@ -87,9 +87,14 @@ for given in "" 9x -q "a b" .. "$(printf '%049d' 0 | tr 0 a)"; do
     expect "no name: $given" 2 new -- "$given"
     says "what names are" "is no name of a family: a letter, then"
 done
-for given in int u32 vec4; do
+for given in class int concept groat sqrt common; do
     expect "a taken name: $given" 2 new "$given"
     says "whose it is" "a family is not called $given: that is a word"
+done
+for given in u32 vec4 float_bits add_floats; do
+    expect "a name of the library: $given" 2 new "$given"
+    says "which file has it" ".h has something of that name"
+    [ ! -e "$given" ] && pass "no folder is made" || fail "no folder is made"
 done
 expect "of a folder that is no family" 2 new "$work/home" --refresh
 says "says why" "has no params.def"
@@ -125,10 +130,6 @@ expect "a folder that is there" 1 new my_tile
 says "it is named" "my_tile"
 [ -s my_tile/run.def ] || fail "it is left as it was"
 expect "a name as a shell completes it" 0 new slashed/
-for name in class int groat u32; do
-    expect "the name $name" 2 new $name
-    says "$name is a word of the language" "a word of C++ or a type of groat"
-done
 expect "the name of one of its files" 2 new run
 says "it is named" "run.h is another of its files"
 expect "the name of a family of the library" 2 new plain_read

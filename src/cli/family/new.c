@@ -228,6 +228,48 @@ static groat_status write_readme(work *w)
     return write_file(w, "README.md", &text);
 }
 
+/* Whether one of the words of a line is `name`. */
+static bool has_word(const char *line, size_t len, const char *name)
+{
+    for (size_t at = 0; at < len;) {
+        size_t end = at;
+
+        while (end < len && groat__is_word(line[end]))
+            end++;
+        if (groat__is_text(line + at, end - at, name))
+            return true;
+        at = end + (end == at);
+    }
+    return false;
+}
+
+/* Refuses a name that a file of the library has, as far as the family includes
+ * it: the kernel is in a namespace of this name, beside the library's. */
+static groat_status check_free(work *w, groat_spec *spec)
+{
+    char *source = NULL;
+    groat_status status = groat_spec_source(spec, &source, &w->error);
+    const char *file = "";
+    size_t len;
+
+    for (const char *line = source; !status && *line;
+         line += len + (line[len] == '\n')) {
+        const char *quote = strchr(line, '"');
+
+        len = strcspn(line, "\n");
+        if (strncmp(line, "#line ", 6) == 0)
+            file = quote ? quote + 1 : "";
+        else if (strncmp(file, "common/", 7) == 0 &&
+                 has_word(line, len, w->name))
+            status = groat__cli_error(&w->error, GROAT_INVALID,
+                                      "a family is not called %s: %.*s has "
+                                      "something of that name",
+                                      w->name, (int)strcspn(file, "\""), file);
+    }
+    groat_free(source);
+    return status;
+}
+
 /* Opens a context that sees the folder, and writes the generated files. */
 static int write_made(work *w)
 {
@@ -250,6 +292,8 @@ static int write_made(work *w)
         if (!status)
             break;
     }
+    if (!status && !w->refresh)
+        status = check_free(w, spec);
     if (!status)
         status = write_params(w, spec);
     if (!status && family)
@@ -268,11 +312,11 @@ static int write_made(work *w)
 static int check_name(groat__cli *cli, const char *name)
 {
     static const char *const taken[] = {"args", "params", "run"};
-    /* Its kernel is in a namespace of this name, in groat's. */
-    static const char words[] =
-        " accumulator arch buffer concept cycles fma groat i16 i32 i64 i8 "
-        "mma_number requires settle sqrt u16 u32 u64 u8 vec2 vec4 vec8 ";
-    char word[NAME_BYTES_MAX + 3];
+    /* Words of C++20, functions that compilers know, and what holds the
+     * library's files and names. */
+    static const char *const words[] = {"concept", "requires", "fma",
+                                        "sqrt",    "common",   "groat"};
+    bool is_word = groat__is_keyword(name);
 
     if (!groat__is_name(name) || strlen(name) > NAME_BYTES_MAX)
         return groat__cli_refuse(cli, GROAT_INVALID,
@@ -286,11 +330,12 @@ static int check_name(groat__cli *cli, const char *name)
                                      "a family is not called %s: %s.h is "
                                      "another of its files",
                                      name, name);
-    (void)snprintf(word, sizeof(word), " %s ", name);
-    if (strstr(words, word) != NULL || groat__is_keyword(name))
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        is_word = is_word || strcmp(name, words[i]) == 0;
+    if (is_word)
         return groat__cli_refuse(cli, GROAT_INVALID,
                                  "a family is not called %s: that is a word of "
-                                 "C++ or a type of groat's kernels",
+                                 "C++ or of the library",
                                  name);
     return GROAT__EXIT_DONE;
 }
