@@ -177,6 +177,11 @@ bool groat__is_keyword(const char *word)
     return false;
 }
 
+const char *groat__skip_mark(const char *text)
+{
+    return strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? text + 3 : text;
+}
+
 bool groat__is_text(const char *text, size_t len, const char *word)
 {
     return strlen(word) == len && memcmp(text, word, len) == 0;

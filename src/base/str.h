@@ -43,6 +43,8 @@ bool groat__is_word(char c);
 bool groat__is_name(const char *text);
 /* Whether C++ has the word for itself. */
 bool groat__is_keyword(const char *word);
+/* The text behind the mark that some editors put in front of UTF-8. */
+const char *groat__skip_mark(const char *text);
 /* Whether the len bytes at text are the word. */
 bool groat__is_text(const char *text, size_t len, const char *word);
 

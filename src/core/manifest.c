@@ -85,9 +85,14 @@ static groat_status next_line(manifest *m, bool *more, groat_error *error)
     }
     if (ferror(m->file))
         return fail_read(m->name, error);
-    return m->text.failed
-               ? groat__fail(error, GROAT_NO_MEMORY, "no memory for a manifest")
-               : GROAT_OK;
+    if (m->text.failed)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a manifest");
+    if (m->number == 1) {
+        const char *text = groat__skip_mark(m->text.data);
+
+        memmove(m->text.data, text, strlen(text) + 1);
+    }
+    return GROAT_OK;
 }
 
 /* NULL: the line does not have it. */

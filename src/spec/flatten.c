@@ -207,6 +207,7 @@ static groat_status flatten_text(flattener *f, const char *path,
     groat__read what;
 
     groat__str_addf(&f->out, "#line 1 \"%s\"\n", path);
+    text = groat__skip_mark(text);
     groat__reads_begin(&reads, text);
     while (status == GROAT_OK &&
            (what = groat__reads_next(&reads)) != GROAT__READ_END) {

@@ -878,7 +878,7 @@ groat_status groat__params_def_read(groat_family *family, const char *name,
     const char *missing;
 
     if (status == GROAT_OK)
-        status = read_lines(&r, text);
+        status = read_lines(&r, groat__skip_mark(text));
     if (status == GROAT_OK)
         status = check_presets(&r);
     free_presets(&r);

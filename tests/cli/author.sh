@@ -729,6 +729,18 @@ sed -i 's/    unsigned char f;/#if 1\n&\n#else\n    double g;\n    double h;\n#e
 expect "fields that depend on a condition" 2 run ./fields $on
 says "are not understood" "args.h take 40 bytes, and launch args of params.def is 24"
 
+# The mark that some editors put in front of UTF-8.
+cp -r my_reduce marked
+sed -i 's/my_reduce/marked/g' marked/*.h marked/*.def marked/*.c
+mv marked/my_reduce.h marked/marked.h
+for file in params.def run.def marked.h args.h; do
+    { printf '\357\273\277' && cat marked/$file; } >file.new
+    mv file.new marked/$file
+done
+expect "files with a byte order mark" 0 run ./marked $on
+{ printf '\357\273\277' && echo '{"spec": "plain_read"}'; } >marked.jsonl
+expect "and a manifest" 0 prewarm marked.jsonl --target cpu:gfx950
+
 # ---- what a comparison must not miss -----------------------------------------------
 
 mkdir odd

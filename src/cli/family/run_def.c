@@ -526,6 +526,7 @@ groat_status groat__run_def_read(const char *family, char *text,
 
     memset(out, 0, sizeof(*out));
     out->family = family;
+    text += groat__skip_mark(text) - text;
     while (status == GROAT_OK && *text != '\0') {
         size_t len = strcspn(text, "\n");
         bool last = text[len] == '\0';
