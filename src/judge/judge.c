@@ -111,6 +111,8 @@ static void start_block(groat__judge *j, size_t rank, const unsigned corner[3])
 static void run_thread(groat__judge *j)
 {
     j->launch->entry(j->launch->args);
+    if (j->held.bytes != 0)
+        groat__judge_settle_store(j);
     groat__judge_memory_check_end(j);
     groat__judge_wgmma_check_end(j);
     groat__judge_engine_check_end(j);
@@ -128,6 +130,7 @@ static void run_cluster(groat__judge *j, const unsigned corner[3],
                         uint32_t *order)
 {
     j->path = 0;
+    j->held.bytes = 0;
     j->start_ns = groat__now_ns();
     j->random = j->launch->seed + j->number * RANDOM_STEP;
     j->clocks_on = false;

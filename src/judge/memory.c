@@ -179,6 +179,27 @@ static void check_readers(groat__judge *j, const groat__judge_block *block,
     }
 }
 
+/* Whether a byte was written by an access that the current thread does not
+ * know of. */
+static bool is_raced(const groat__judge *j, const groat__shadow *s)
+{
+    return s->state == GROAT__WRITTEN &&
+           !groat__judge_knows(j, s->writer, s->write_clock);
+}
+
+static void blame_race(groat__judge *j, const groat__shadow *s, uint32_t at,
+                       const char *verb)
+{
+    groat__judge_add_place(j, s->site, "the other write");
+    groat__judge_blame(j, j->current,
+                       "%s byte %u of shared memory, which thread %zu "
+                       "wrote%s: a barrier is missing, or two threads use one "
+                       "place",
+                       verb, at, groat__judge_thread_of(j, s->writer),
+                       j->clocks_on ? " and nothing made visible here"
+                                    : " since the last barrier");
+}
+
 void groat__judge_check_write(groat__judge *j, groat__judge_block *block,
                               uint32_t at, const char *verb)
 {
@@ -193,20 +214,37 @@ void groat__judge_check_write(groat__judge *j, groat__judge_block *block,
             "is in flight",
             verb, at, groat__judge_thread_of(j, s->writer));
     }
-    if (s->state == GROAT__WRITTEN &&
-        !groat__judge_knows(j, s->writer, s->write_clock)) {
+    if (is_raced(j, s)) {
         if (groat__judge_is_barrier(j, s->writer))
             report_copy(j, block, at, verb);
-        groat__judge_add_place(j, s->site, "the other write");
-        groat__judge_report(j,
-                            "%s byte %u of shared memory, which thread %zu "
-                            "wrote%s: a barrier is missing, or two threads use "
-                            "one place",
-                            verb, at, groat__judge_thread_of(j, s->writer),
-                            j->clocks_on ? " and nothing made visible here"
-                                         : " since the last barrier");
+        blame_race(j, s, at, verb);
+        groat__judge_leave(j);
     }
     check_readers(j, block, at, verb, false);
+}
+
+/* Holds a store that races with another one, if both are plain ones of threads
+ * and it is small.  Returns false if it is to be checked at once. */
+static bool hold_store(groat__judge *j, uint32_t address, uint32_t bytes,
+                       uint32_t at)
+{
+    const groat__shadow *s = &j->block->shadows[at];
+    groat__judge_held *held = &j->held;
+
+    if (!is_raced(j, s) || s->atomic || !groat__judge_is_thread(j, s->writer) ||
+        bytes > sizeof(held->before))
+        return false;
+    check_readers(j, j->block, at, "writes", false);
+    if (held->bytes != 0 || j->failed)
+        return true;
+    blame_race(j, s, at, "writes");
+    held->finding = j->finding;
+    held->address = address;
+    held->bytes = bytes;
+    memcpy(held->before, j->block->shared + address, bytes);
+    j->finding = (groat__judge_finding){0};
+    j->failed = false;
+    return true;
 }
 
 static void mark(groat__judge *j, uint32_t at, groat__byte_state state)
@@ -293,10 +331,10 @@ void groat__judge_touch_shared(groat__judge *j, uint32_t address,
         if (kind == GROAT_CPU_READ)
             s->readers =
                 groat__judge_add_reader(j, s->readers, agent, now, site);
-        else if (!atomic)
-            groat__judge_check_write(j, j->block, i, "writes");
-        else
+        else if (atomic)
             check_readers(j, j->block, i, "writes", true);
+        else if (kind == GROAT_CPU_ATOMIC || !hold_store(j, address, bytes, i))
+            groat__judge_check_write(j, j->block, i, "writes");
         if (kind == GROAT_CPU_ATOMIC)
             mark_atomic(j, i);
         else if (kind == GROAT_CPU_WRITE)

@@ -266,6 +266,15 @@ typedef struct groat__judge_log {
     size_t cap;
 } groat__judge_log;
 
+/* A store through a pointer that races with another thread's: it is told of
+ * before it happens, and is no fault if it stores what is there. */
+typedef struct groat__judge_held {
+    uint32_t address;
+    uint32_t bytes; /* 0: there is none */
+    uint8_t before[16];
+    groat__judge_finding finding;
+} groat__judge_held;
+
 /* Reads of unwritten shared memory, see unwritten.c. */
 typedef struct groat__judge_unwritten {
     struct {
@@ -323,11 +332,15 @@ typedef struct groat__judge {
     uint32_t calls;    /* of hooks */
     uint64_t path;     /* hash of the hook calls and their addresses */
     groat__judge_unwritten unwritten;
+    groat__judge_held held;
     bool clocks_on;
     bool late;   /* failed because the launch exceeded its time */
     bool failed; /* with the finding, or because an earlier cluster failed */
     groat__judge_finding finding;
 } groat__judge;
+
+/* fiber.c: reports the store that is held, unless it left memory as it was. */
+void groat__judge_settle_store(groat__judge *j);
 
 static inline groat__judge *groat__judge_of(struct groat_cpu_env *env)
 {
@@ -360,6 +373,8 @@ static inline groat__judge *groat__judge_at(struct groat_cpu_env *env,
 {
     groat__judge *j = groat__judge_of(env);
 
+    if (j->held.bytes != 0)
+        groat__judge_settle_store(j);
     j->fibers[j->current].site =
         (int32_t)((intptr_t)from - (intptr_t)j->launch->entry);
     groat__judge_follow(j, (uint32_t)j->fibers[j->current].site ^

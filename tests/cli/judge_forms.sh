@@ -78,6 +78,51 @@ __global__ void k(float *y)
 END
 says "the option is named" "a block has none; give it with --shared BYTES"
 
+# ---- stores of equal values
+
+right "a flag that several threads set" --buffer x=32 --buffer y=32 <<'END'
+__global__ void k(const float *x, float *y)
+{
+    __shared__ int found;
+    __shared__ float4 wide;
+    if (threadIdx.x == 0)
+        found = 0;
+    __syncthreads();
+    if (x[threadIdx.x] > 0)
+        found = 1;
+    wide = make_float4(x[0], x[1], x[2], x[3]);
+    __syncthreads();
+    y[threadIdx.x] = found + wide.w;
+}
+END
+for seed in 1 2 3; do
+    wrong "a flag without a barrier ($seed)" "a barrier is missing, or two threads" \
+        --seed $seed --buffer x=32 --buffer y=32 <<'END'
+__global__ void k(const float *x, float *y)
+{
+    __shared__ int found;
+    if (threadIdx.x == 0)
+        found = 0;
+    if (x[threadIdx.x] > 0)
+        found = 1;
+    __syncthreads();
+    y[threadIdx.x] = found;
+}
+END
+    answers "a flag without a barrier: both lines ($seed)" "the other write at k.cu:"
+    wrong "the last store ($seed)" "a barrier is missing, or two threads" \
+        --seed $seed --buffer y=32 <<'END'
+__global__ void k(float *y)
+{
+    __shared__ int last;
+    y[threadIdx.x] = 1;
+    __syncthreads();
+    if (threadIdx.x % 16 == 3)
+        last = threadIdx.x;
+}
+END
+done
+
 # ---- the end of the program
 
 wrong "abort()" "ends the program by abort(), which no kernel of a GPU can" \
