@@ -354,7 +354,7 @@ void groat__handle_keep_wal(sqlite3 *db, bool keep);
 /* Returns SQLite's message for a failure; db may be NULL. */
 const char *groat__handle_words(sqlite3 *db, int rc);
 /* Returns what the system said when SQLite failed to open, read or write, such
- * as "File too large"; else "". */
+ * as "Too many open files"; else "". */
 const char *groat__handle_cause(sqlite3 *db, int rc);
 
 /* Steps a statement without rows and resets it: SQLITE_DONE becomes OK. */

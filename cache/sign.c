@@ -190,30 +190,28 @@ groat_status groat__secret_make(const char *path, char public_key[65],
     return status;
 }
 
-static groat_status fail_owner(const char *what, const char *path,
-                               const struct stat *st, groat_error *error)
-{
-    return groat__fail(error, GROAT_IO,
-                       "%s %s belongs to user %u, not to user %u or root; run: "
-                       "chown %u %s",
-                       what, path, (unsigned)st->st_uid, (unsigned)geteuid(),
-                       (unsigned)geteuid(), path);
-}
-
-/* Only its user, or root, may read or write the file of a secret key. */
-static groat_status check_secret(const char *path, groat_error *error)
+/* Checks that the file belongs to this user or root, and that its mode has none
+ * of the bits by which others may `verb` it. */
+static groat_status check_file(const char *what, const char *path,
+                               unsigned bits, const char *verb, unsigned want,
+                               groat_error *error)
 {
     struct stat st;
 
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
         return GROAT_OK; /* the read reports it */
     if (st.st_uid != 0 && st.st_uid != geteuid())
-        return fail_owner("secret key", path, &st, error);
-    if ((st.st_mode & 077) != 0)
         return groat__fail(error, GROAT_IO,
-                           "secret key %s has mode %04o: others may read it; "
-                           "run: chmod 600 %s",
-                           path, (unsigned)st.st_mode & 07777, path);
+                           "%s %s belongs to user %u, not to user %u or root; "
+                           "run: chown %u %s",
+                           what, path, (unsigned)st.st_uid, (unsigned)geteuid(),
+                           (unsigned)geteuid(), path);
+    if ((st.st_mode & bits) != 0)
+        return groat__fail(error, GROAT_IO,
+                           "%s %s has mode %04o: others may %s it; run: "
+                           "chmod %o %s",
+                           what, path, (unsigned)st.st_mode & 07777, verb, want,
+                           path);
     return GROAT_OK;
 }
 
@@ -224,7 +222,7 @@ groat_status groat__secret_read(const char *path, groat__secret *out,
     char *text = NULL;
     size_t bytes = 0;
 
-    status = check_secret(path, error);
+    status = check_file("secret key", path, 077, "read", 0600, error);
     if (status == GROAT_OK)
         status = groat__store_is_not(path, error);
     if (status == GROAT_OK)
@@ -302,23 +300,6 @@ static groat_status read_keys(const char *path, char *text, groat__trust *out,
     return status;
 }
 
-/* Whoever can write the file decides whose code is run. */
-static groat_status check_trust_file(const char *path, groat_error *error)
-{
-    struct stat st;
-
-    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
-        return GROAT_OK; /* the read reports it */
-    if (st.st_uid != 0 && st.st_uid != geteuid())
-        return fail_owner("trust file", path, &st, error);
-    if ((st.st_mode & 022) != 0)
-        return groat__fail(error, GROAT_IO,
-                           "trust file %s has mode %04o: others may write it; "
-                           "run: chmod 644 %s",
-                           path, (unsigned)st.st_mode & 07777, path);
-    return GROAT_OK;
-}
-
 groat_status groat__trust_read(const char *path, groat__trust *out,
                                groat_error *error)
 {
@@ -328,7 +309,8 @@ groat_status groat__trust_read(const char *path, groat__trust *out,
     size_t lines = 1;
     size_t bytes = 0;
 
-    status = check_trust_file(path, error);
+    /* Whoever can write it decides whose code is run. */
+    status = check_file("trust file", path, 022, "write", 0644, error);
     if (status == GROAT_OK)
         status = groat__store_is_not(path, error);
     if (status == GROAT_OK)
