@@ -479,6 +479,9 @@ says "its value" "'cols - 5000' is -904, below 0"
 sed 's/\[rows, cols\]/[rows, cols << 40, cols]/' good.def >bad/run.def
 expect "run.def: a buffer without end" 2 run ./bad $on
 says "is told" "has more than 2^40 bytes"
+sed 's/65535/268435455/; s/^grid.*/grid 1/' good.def >bad/run.def
+expect "run.def: more than the host has" 1 run ./bad $on --arg rows=67000000
+says "is told" "and the host needs 2 copies of them: it has "
 sed '/^buffer x/d' good.def >bad/run.def
 expect "run.def: a field without value" 2 run ./bad $on
 says "is named" "field x of args.h has no value"
@@ -501,6 +504,7 @@ done
 sed 's/random(0, 1)/file(none.npy)/' good.def >bad/run.def
 expect "run.def: a file that is not there" 1 run ./bad $on
 says "is named" "none.npy: No such file"
+says "with its line" "bad/run.def line 4: file "
 cp y.npy bad/x.npy
 sed 's/random(0, 1)/file(x.npy)/' good.def >bad/run.def
 expect "run.def: a file of another shape" 2 run ./bad $on

@@ -201,7 +201,8 @@ static groat_status take_list(const char *option, const groat__list *words,
     return status;
 }
 
-/* A pipe would wait for its writer, and a link would leave the folder. */
+/* Checks a file of run.def.  A pipe would wait for its writer, and a link would
+ * leave the folder. */
 static groat_status check_own(const char *folder, const char *path,
                               const groat_buffer *buffer, groat_error *error)
 {
@@ -215,19 +216,22 @@ static groat_status check_own(const char *folder, const char *path,
 
     free(inside);
     free(real);
-    return good ? check_file("run.def: file", path, buffer, error)
+    return good ? check_file("file", path, buffer, error)
                 : groat__cli_error(error, GROAT_INVALID,
-                                   "run.def: file %s is not a regular file in "
-                                   "the family's folder",
+                                   "file %s is not a regular file in the "
+                                   "family's folder",
                                    path);
 }
 
-/* Takes a buffer's file of run.def, unless the command line names another. */
-static groat_status take_own(const groat__trial *trial,
-                             const groat_buffer *buffer, const char *file,
-                             char **own, const char **taken, groat_error *error)
+/* Takes a file of buffer `index` in run.def, unless the command line names
+ * another. */
+static groat_status take_own(const groat__trial *trial, size_t index,
+                             const char *file, char **own, const char **taken,
+                             groat_error *error)
 {
+    groat_error why = GROAT_ERROR_INIT;
     groat__str path = {0};
+    groat_status status;
 
     if (!file || *taken)
         return GROAT_OK;
@@ -236,7 +240,12 @@ static groat_status take_own(const groat__trial *trial,
     if (!*own)
         return groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
     *taken = *own;
-    return check_own(trial->folder->path, *own, buffer, error);
+    status =
+        check_own(trial->folder->path, *own, &trial->plan.buffers[index], &why);
+    return status ? groat__run_def_fail(&trial->folder->def,
+                                        trial->folder->def.buffers[index].line,
+                                        status, why.text, error)
+                  : GROAT_OK;
 }
 
 static groat_status take_all_own(groat__trial *trial, groat_error *error)
@@ -246,12 +255,12 @@ static groat_status take_all_own(groat__trial *trial, groat_error *error)
     for (size_t i = 0; i < trial->plan.buffer_count && !status; i++) {
         const groat_buffer *buffer = &trial->plan.buffers[i];
 
-        status = take_own(trial, buffer, buffer->file, &trial->own_path[i],
+        status = take_own(trial, i, buffer->file, &trial->own_path[i],
                           &trial->inputs[i], error);
         if (!status)
             status =
-                take_own(trial, buffer, buffer->expected,
-                         &trial->own_expected[i], &trial->expected[i], error);
+                take_own(trial, i, buffer->expected, &trial->own_expected[i],
+                         &trial->expected[i], error);
     }
     return status;
 }

@@ -32,6 +32,50 @@ typedef struct buffers {
     bool placed[GROAT_PLAN_BUFFERS];
 } buffers;
 
+/* Returns the bytes of memory that programs may take without swapping;
+ * UINT64_MAX if they are unknown.  A container's limit is not looked at. */
+static uint64_t free_memory(void)
+{
+    FILE *file = fopen("/proc/meminfo", "re");
+    uint64_t bytes = UINT64_MAX;
+    uint64_t kib;
+    char line[128];
+
+    while (file && bytes == UINT64_MAX && fgets(line, sizeof(line), file))
+        if (sscanf(line, "MemAvailable: %" SCNu64 " kB", &kib) == 1)
+            bytes = kib * 1024;
+    if (file)
+        (void)fclose(file);
+    return bytes;
+}
+
+/* Returns whether launches are timed by the host's clock. */
+static bool is_cpu(const groat__trial *trial)
+{
+    return strncmp(groat_spec_target(trial->spec), "cpu:", 4) == 0;
+}
+
+/* Refuses buffers that the host has no room for: malloc() may give more memory
+ * than there is, and the kernel then kills the tool while it fills it. */
+static groat_status check_room(const groat__trial *trial, groat_error *error)
+{
+    const uint64_t copies = is_cpu(trial) ? 2 : 1; /* the device's is another */
+    const uint64_t free_bytes = free_memory();
+    uint64_t bytes = 0;
+
+    /* A plan has some dozen buffers of 2^40 bytes at most. */
+    for (size_t i = 0; i < trial->plan.buffer_count; i++)
+        bytes += trial->plan.buffers[i].bytes;
+    return bytes * copies <= free_bytes
+               ? GROAT_OK
+               : groat__cli_error(error, GROAT_NO_MEMORY,
+                                  "the buffers have %" PRIu64
+                                  " bytes, and the host needs %" PRIu64
+                                  " copies of them: it has %" PRIu64
+                                  " bytes free",
+                                  bytes, copies, free_bytes);
+}
+
 /* Never calls malloc(0), which may return NULL: a buffer may be empty. */
 static void *take(size_t bytes, const char *what, groat_error *error)
 {
@@ -333,7 +377,7 @@ static groat_status fill_all(const groat__cli *cli, const groat__trial *trial,
                              buffers *at, groat_error *error)
 {
     const void *inputs[GROAT_PLAN_BUFFERS];
-    groat_status status = GROAT_OK;
+    groat_status status = check_room(trial, error);
 
     for (size_t i = 0; i < trial->plan.buffer_count && !status; i++) {
         const groat_buffer *buffer = &trial->plan.buffers[i];
@@ -503,12 +547,6 @@ static groat_status judge(groat__cli *cli, groat__trial *trial,
             trial->kept[i] = got[i];
     }
     return status;
-}
-
-/* Returns whether launches are timed by the host's clock. */
-static bool is_cpu(const groat__trial *trial)
-{
-    return strncmp(groat_spec_target(trial->spec), "cpu:", 4) == 0;
 }
 
 groat_status groat__trial_time(groat__cli *cli, groat__trial *trial,
