@@ -600,18 +600,3 @@ GROAT_OF_HOST(cudaStreamCreate)
 GROAT_OF_HOST(cudaStreamDestroy)
 GROAT_OF_HOST(cudaStreamSynchronize)
 GROAT_OF_HOST(cudaGetLastError)
-
-#define GROAT_TAKES_MEMORY(declaration) \
-    GROAT_UNTOLD declaration \
-    { \
-        GROAT_REFUSED("takes or frees memory of its own, which is not judged"); \
-    }
-
-GROAT_TAKES_MEMORY(static void *malloc(unsigned long))
-GROAT_TAKES_MEMORY(static void free(void *))
-GROAT_TAKES_MEMORY(void *operator new(unsigned long))
-GROAT_TAKES_MEMORY(void *operator new[](unsigned long))
-GROAT_TAKES_MEMORY(void operator delete(void *) noexcept)
-GROAT_TAKES_MEMORY(void operator delete[](void *) noexcept)
-GROAT_TAKES_MEMORY(void operator delete(void *, unsigned long) noexcept)
-GROAT_TAKES_MEMORY(void operator delete[](void *, unsigned long) noexcept)

@@ -498,6 +498,29 @@ groat_cpu_bind(groat_cpu_env *env)
 // Functions that stand behind a kernel's line.
 #define GROAT_BEHIND GROAT_UNTOLD __attribute__((section("groat_behind")))
 
+// Memory that a kernel takes by itself is not judged.  `weak`: clang would drop
+// what follows a call that never returns, and then the call.
+#define GROAT_TAKES_MEMORY(declaration) \
+    GROAT_UNTOLD __attribute__((weak)) declaration \
+    { \
+        groat::cpu_env->ops->refuse(groat::cpu_env, \
+                                    "takes or frees memory of its own, which " \
+                                    "is not judged", \
+                                    __builtin_return_address(0)); \
+        __builtin_unreachable(); \
+    }
+extern "C" {
+GROAT_TAKES_MEMORY(void *malloc(unsigned long))
+GROAT_TAKES_MEMORY(void free(void *))
+}
+GROAT_TAKES_MEMORY(void *operator new(unsigned long))
+GROAT_TAKES_MEMORY(void *operator new[](unsigned long))
+GROAT_TAKES_MEMORY(void operator delete(void *) noexcept)
+GROAT_TAKES_MEMORY(void operator delete[](void *) noexcept)
+GROAT_TAKES_MEMORY(void operator delete(void *, unsigned long) noexcept)
+GROAT_TAKES_MEMORY(void operator delete[](void *, unsigned long) noexcept)
+#undef GROAT_TAKES_MEMORY
+
 extern "C" const unsigned char __ehdr_start[]
     __attribute__((visibility("hidden")));
 extern "C" const unsigned char etext[] __attribute__((visibility("hidden")));
