@@ -20,6 +20,7 @@
  */
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -51,6 +52,7 @@ typedef struct shot {
     groat_launch launch;
     groat_plan plan;
     uint64_t output;
+    atomic_uint *failed; /* counts launches that fail */
 } shot;
 
 typedef enum mode { RAW_LAUNCH, HANDLE_LAUNCH, LOOKUP_LAUNCH, LOOKUP } mode;
@@ -89,25 +91,27 @@ static void fire(const shot *s, mode how, unsigned count)
 {
     void *params[] = {(void *)(uintptr_t)s->plan.args};
     const unsigned *block = s->info.block;
+    unsigned failed = 0;
 
     for (unsigned i = 0; i < count; i++) {
         groat_kernel *kernel = s->kernel;
 
         if (how == RAW_LAUNCH) {
-            (void)s->raw->launch(s->native, 1, 1, 1, block[0], block[1],
-                                 block[2], s->info.shared_bytes, NULL, params,
-                                 NULL);
+            failed +=
+                s->raw->launch(s->native, 1, 1, 1, block[0], block[1], block[2],
+                               s->info.shared_bytes, NULL, params, NULL) != 0;
             continue;
         }
         if (how != HANDLE_LAUNCH)
             kernel = groat_kernel_lookup(s->context, groat_smallest_kernel,
                                          s->target);
         if (how != LOOKUP)
-            (void)groat_kernel_launch(kernel, &s->launch, s->plan.args,
-                                      s->plan.args_bytes, NULL);
+            failed += groat_kernel_launch(kernel, &s->launch, s->plan.args,
+                                          s->plan.args_bytes, NULL) != GROAT_OK;
         else if (kernel == NULL)
             abort(); /* it is loaded, so the look-up cannot miss */
     }
+    atomic_fetch_add(s->failed, failed);
 }
 
 static double batch_us(const shot *s, mode how, unsigned count)
@@ -164,7 +168,7 @@ static double crowd_us(const shot *s, mode how, unsigned count)
     return began * 1e3 / count;
 }
 
-static void hit_launches(bench *b, const shot *s)
+static groat_status hit_launches(bench *b, const shot *s)
 {
     double sample[3][ROUNDS];
     double crowd[3][ROUNDS];
@@ -182,6 +186,10 @@ static void hit_launches(bench *b, const shot *s)
         sample[how][0] = groat__bench_median(sample[how], ROUNDS);
         crowd[how][0] = groat__bench_median(crowd[how], ROUNDS);
     }
+    if (atomic_load(s->failed) > 0)
+        return groat__cli_error(&b->error, GROAT_IO,
+                                "%u launches failed, so none is measured",
+                                atomic_load(s->failed));
     groat__bench_say(b, "launch through a handle", "us", sample[1][0],
                      "raw launch", sample[0][0]);
     groat__bench_say(b, "lookup by spec + launch", "us", sample[2][0],
@@ -190,6 +198,7 @@ static void hit_launches(bench *b, const shot *s)
                      "raw, 16 threads", crowd[0][0]);
     groat__bench_say(b, "lookup + launch, 16 threads", "us", crowd[2][0],
                      "raw, 16 threads", crowd[0][0]);
+    return GROAT_OK;
 }
 
 static void hit_lookups(bench *b, const shot *s)
@@ -243,10 +252,12 @@ static groat_status prepare(bench *b, shot *s)
 
 static groat_status bench_hit(bench *b)
 {
+    atomic_uint failed = 0;
     shot s = {.context = b->context,
               .target = b->target,
               .raw = &b->raw,
-              .launch = GROAT_LAUNCH_INIT};
+              .launch = GROAT_LAUNCH_INIT,
+              .failed = &failed};
     bool runs = false;
     groat_status status = look(b, "hit", &runs);
 
@@ -257,12 +268,13 @@ static groat_status bench_hit(bench *b)
         groat__raw_open(b->backend, (int)b->cli->values.device, &b->raw);
         if (b->raw.launch != NULL && s.native != NULL &&
             groat__raw_enter(&b->raw))
-            hit_launches(b, &s);
+            status = hit_launches(b, &s);
         else
             groat__cli_say(b->cli,
                            "%s has no raw launch: only lookups are measured",
                            b->target);
-        hit_lookups(b, &s);
+        if (status == GROAT_OK)
+            hit_lookups(b, &s);
     }
     groat_memory_free(b->context, b->target, s.output);
     groat_kernel_release(s.kernel);
@@ -289,7 +301,8 @@ static groat_status check_origin(bench *b, groat_origin seen, groat_origin want)
 /* Compiles a new kernel, and loads it if `load`. */
 static groat_status make_new(bench *b, unsigned number, bool load)
 {
-    groat_kernel_info info = {.size = sizeof(info)};
+    groat_kernel_info info = {.size = sizeof(info),
+                              .origin = GROAT_FROM_MEMORY};
     char text[GROAT_NUMBERED];
     groat_kernel *kernel = NULL;
     groat_spec *spec = NULL;
