@@ -337,6 +337,14 @@ pathlib.Path("long.npy").write_bytes(
     data[:8] + len(head).to_bytes(2, "little") + head + data[10 + size:])
 END
     expect "a header of 374 bytes" 0 run ./my_reduce $on --expect y=long.npy
+    # As numpy writes an array of ml_dtypes.bfloat16.
+    python3 - <<'END'
+import pathlib
+head = b"{'descr': '<V2', 'fortran_order': False, 'shape': (9, 4096), }".ljust(117)
+pathlib.Path("bf16.npy").write_bytes(
+    b"\x93NUMPY\1\0\x76\0" + head + b"\n" + bytes(2 * 9 * 4096))
+END
+    expect "raw bits of bf16" 0 run ./my_gemv $on --input a=bf16.npy
 fi
 expect "expected as .npy" 0 run ./my_reduce $on --expect y=y.npy
 expect "expected as bytes" 0 run ./my_reduce $on --expect y.bin
@@ -364,6 +372,7 @@ lie() {
 }
 lie "(5,)" "(6,)" "another shape" 2 "has the shape [6], buffer y has [5]"
 lie "<f4" "<f8" "another dtype" 2 "holds '<f8', buffer y is f32"
+lie "<f4" "<V4" "raw bits of floats that numpy has" 2 "holds '<V4', buffer y is f32"
 lie "False" "True " "Fortran's order" 2 "Fortran's order"
 lie "'shape'" "'shave'" "another key" 2 "malformed"
 lie "(5,)" "(5,*" "no shape" 2 "malformed"

@@ -480,6 +480,11 @@ expect "a ring" 0 draw kv_producer_pipeline --target cpu:sm_90a -o "$svg"
 grep -q 'class="strip"><title>steps 0 to' "$svg" &&
     grep -q '>byte [0-9]*</text>' "$svg" && [ "$(count A)" -gt 8 ] &&
     pass "phases of mbarriers" || fail "phases of mbarriers" "$(count A) arrivals"
+phases() {
+    grep -c "class=\"cell\"[^>]*>$1</text>" "$svg"
+}
+[ "$(phases 0)" -ge "$(phases 1)" ] && [ "$(phases 1)" -gt 8 ] &&
+    pass "from the first on" || fail "from the first on" "$(phases 0) are phase 0"
 
 # A family that waits and touches no shared memory.
 cd "$work" || exit 1

@@ -445,6 +445,10 @@ START_TEST(a_reload_may_fail)
              "cuModuleLoadDataEx");
     /* Another kernel was unloaded to make room. */
     check_bound(context, 0);
+    shim_fail(&cuda->fault, "cuModuleLoadDataEx", 1, CUDA_ERROR_OUT_OF_MEMORY);
+    ck_fails(groat_fallback_set(context, first, &fix.error), GROAT_NO_MEMORY,
+             &fix.error, "cuModuleLoadDataEx");
+    check_bound(context, 0);
     ck_assert_int_eq(launch(first, NULL), GROAT_OK);
     check_bound(context, 1);
     groat_close(context);
