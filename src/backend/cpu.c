@@ -31,9 +31,8 @@
 #include "kernels-src/common/cpu_tensor_map.h"
 
 enum {
-    STACK_BYTES = 256 << 10,
+    STACK_BYTES = 768 << 10, /* CUDA's local memory has 512 KiB */
     STACK_BYTES_SANITIZE = 1 << 20,
-    STACK_BYTES_PLAIN = 768 << 10, /* CUDA's local memory has 512 KiB */
     ALIGN = 256,
     BUILD_ID_MAX = 64,
     CALLS_MAX = 16
@@ -468,8 +467,6 @@ static groat_status run_plain(cpu *c, const groat__module *module,
     found_tls found = {0};
     groat_status status;
 
-    if (launch->stack_bytes < STACK_BYTES_PLAIN)
-        launch->stack_bytes = STACK_BYTES_PLAIN;
     module->plain(plain);
     found.image = plain->image;
     (void)dl_iterate_phdr(find_tls, &found);

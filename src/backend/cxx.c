@@ -78,13 +78,15 @@ static size_t add_own(const cxx *c, const char **options)
 {
     /* A library with GNU unique symbols is never unloaded.  The error of unset
      * locals would include those that may be unset, of which gcc tells less,
-     * and makes up a value, when it has looked for equal ones (FRE). */
+     * and makes up a value, when it has looked for equal ones (FRE).  A large
+     * array may not reach over the guard below a thread's stack. */
     static const char *const of_gcc[] = {
-        "-fno-gnu-unique", "-Wno-error=maybe-uninitialized", "-fno-tree-fre"};
-    /* clang removes loops without an end; the error as above. */
-    static const char *const of_clang[] = {"-fno-finite-loops",
-                                           "-Wno-error=sometimes-uninitialized",
-                                           "-Wno-unused-const-variable"};
+        "-fno-gnu-unique", "-Wno-error=maybe-uninitialized", "-fno-tree-fre",
+        "-fstack-clash-protection"};
+    /* clang removes loops without an end; the others as above. */
+    static const char *const of_clang[] = {
+        "-fno-finite-loops", "-Wno-error=sometimes-uninitialized",
+        "-Wno-unused-const-variable", "-fstack-clash-protection"};
 
     memcpy(options, c->gcc ? of_gcc : of_clang, sizeof(of_gcc));
     return sizeof(of_gcc) / sizeof(of_gcc[0]);

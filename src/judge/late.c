@@ -101,6 +101,8 @@ void groat__judge_interrupt(struct groat_cpu_env *env, uintptr_t at,
     site = f->site;
     /* Places are return addresses: one behind. */
     f->site = (int32_t)((intptr_t)at + 1 - (intptr_t)j->launch->entry);
+    if (why != NULL && stack < j->stack_end)
+        groat__judge_overflow(j);
     if (why != NULL)
         groat__judge_report(j, "%s", why);
     groat__judge_check_time(j);

@@ -295,6 +295,23 @@ sed 's/    shared_fence();/    dprintf(1, "%s", (const char *)64);\n&/' whole.h 
 expect "one that is given to the C library" 1 run ./wrong --target cpu:sm_90a --json
 says "is told, too" "in code that it called: it uses an invalid pointer"
 is_json "$out" || fail "with an answer in JSON" "$(cat "$out")"
+expect "one after another family" 1 run ./my_reduce ./wrong --target cpu:sm_90a \
+    --json
+answers "that one's result is in the answer" '"verified": true'
+answers "and its end" '"verified": null'
+# CUDA allows 512 KiB of local memory.
+for bytes in 500000 5000000; do
+    sed "s/    shared_fence();/    volatile char big[$bytes];\n    big[0] = 1;\n    big[$bytes - 1] = big[0];\n&/" \
+        whole.h >wrong/wrong.h
+    run run ./wrong ./my_reduce --target cpu:sm_90a
+    if [ $bytes -eq 500000 ]; then
+        [ "$code" -eq 0 ] && pass "half a megabyte of local memory" ||
+            fail "half a megabyte of local memory" "$(head -c 300 "$err")"
+    else
+        says "more than a device has" "needs more local memory than there is"
+        answers "and what follows is run" "verified  yes"
+    fi
+done
 sed 's/    shared_fence();/    *(volatile u32 *)64 = 1;\n&/' whole.h >wrong/wrong.h
 expect "a pointer that is judged" 1 run ./wrong --target cpu:sm_90a --pointers
 says "is told by its address" "writes 4 bytes at address 0x40, a null pointer"

@@ -386,7 +386,7 @@ expect "a division by 0" 1 judge "$kernels" --entry wrong_division --block 32 \
 says "is told, with its line" "thread 0 (wave 0 lane 0) divides by 0, or the least number by -1 (here at kernels.cu:341)"
 expect "recursion without end" 1 judge "$kernels" --entry wrong_recursion \
     --block 32 --buffer y=32 --json
-answers "is told, too" "recurses without end (here at kernels.cu:34"
+answers "is told, too" "recurses without end, or needs more local memory than there is (here at kernels.cu:34"
 expect "a loop that touches nothing" 1 judge "$kernels" --entry wrong_spin \
     --block 32 --timeout 1 --arg n=1
 says "is told by its line" "thread 1-31 did not begin (here at kernels.cu:35"

@@ -49,12 +49,12 @@ static void end_process(groat__watch *watch)
 {
     groat__cli *cli = watch->cli;
     groat_error error = GROAT_ERROR_INIT;
-    groat__json json = {0};
     char *text;
     int signal = atomic_load(&watch->signal);
     int code;
 
-    /* The thread that stands still may hold the locks of these. */
+    /* The thread that stands still may hold the locks of these, and adds
+     * nothing to the answer so far, which has earlier runs. */
     (void)__fsetlocking(stdout, FSETLOCKING_BYCALLER);
     (void)__fsetlocking(stderr, FSETLOCKING_BYCALLER);
     if (signal)
@@ -72,11 +72,9 @@ static void end_process(groat__watch *watch)
     groat__places_tell(watch->trial, &error);
     code = groat__cli_fail(cli, &error);
     if (cli->values.json) {
-        groat__json_object(&json, NULL);
-        groat__json_int(&json, "format", GROAT__FORMAT);
-        groat__trial_json(&json, watch->trial, &cli->failure);
-        groat__cli_json_error(&json, &cli->failure);
-        text = groat__json_take(&json);
+        groat__trial_json(&cli->json, watch->trial, &cli->failure);
+        groat__cli_json_error(&cli->json, &cli->failure);
+        text = groat__json_take(&cli->json);
         (void)puts(text != NULL ? text : "{}");
         free(text);
     }
