@@ -7,7 +7,7 @@
  */
 #pragma once
 
-enum { GROAT_CPU_HOOKS_VERSION = 12 };
+enum { GROAT_CPU_HOOKS_VERSION = 13 };
 
 /* Element types of mfma. */
 enum { GROAT_CPU_BF16, GROAT_CPU_F16, GROAT_CPU_FP8, GROAT_CPU_BF8 };
@@ -166,6 +166,10 @@ struct groat_cpu_ops {
      * bits. */
     void (*compared)(struct groat_cpu_env *env, unsigned long long a,
                      unsigned long long b, unsigned bytes);
+    /* Reports a pointer that is no multiple of `unit`, as its type, whose name
+     * is quoted, has to be.  Does not return. */
+    void (*misaligned)(struct groat_cpu_env *env, const void *address,
+                       unsigned unit, const char *type, const void *from);
 };
 
 struct groat_cpu_env {

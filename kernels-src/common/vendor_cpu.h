@@ -429,24 +429,27 @@ GROAT_DEVICE void mfma(accumulator<m> &acc, operand a, operand b)
 
 } // namespace groat
 
-// -fsanitize=bounds calls this for an index outside of an array, with the
-// source location and the array's type.  The C++ compiler's own run-time has
-// the same name and is not linked.
+// The C++ compiler's sanitizers tell these places and types; its run-time,
+// which has functions of the same names, is not linked.
+struct groat_cpu_type {
+    unsigned short kind;
+    unsigned short info;
+    char name[1]; // quoted, as 'float [32]'
+};
+
 struct groat_cpu_place {
     const char *file;
     unsigned line;
     unsigned column;
-    const struct {
-        unsigned short kind;
-        unsigned short info;
-        char name[1]; // quoted, as 'float [32]'
-    } *array;
+    const groat_cpu_type *type;
+    unsigned char unit; // of -fsanitize=alignment alone: its logarithm
 };
 
+// -fsanitize=bounds calls this for an index outside of an array.
 extern "C" void __ubsan_handle_out_of_bounds(void *place, void *index)
 {
     groat::cpu_env->ops->out_of_bounds(
-        groat::cpu_env, static_cast<const groat_cpu_place *>(place)->array->name,
+        groat::cpu_env, static_cast<const groat_cpu_place *>(place)->type->name,
         reinterpret_cast<long long>(index), __builtin_return_address(0));
 }
 
@@ -689,15 +692,15 @@ GROAT_TOLD_BYTES(16)
 GROAT_TOLD_RANGE(__tsan_read_range, GROAT_CPU_READ)
 GROAT_TOLD_RANGE(__tsan_write_range, GROAT_CPU_WRITE)
 
-// -fsanitize=alignment calls this; see __ubsan_handle_out_of_bounds().
-extern "C" GROAT_BEHIND void __ubsan_handle_type_mismatch_v1(void *, void *)
+// -fsanitize=alignment calls this.
+extern "C" GROAT_BEHIND void __ubsan_handle_type_mismatch_v1(void *place,
+                                                             void *address)
 {
+    const groat_cpu_place *at = static_cast<const groat_cpu_place *>(place);
     groat_cpu_env *env = groat::cpu_env;
 
-    env->ops->refuse(env,
-                     "accesses memory through a pointer that is not aligned "
-                     "for its type: an access of 2, 4, 8 or 16 bytes needs an address that is a multiple of its size",
-                     __builtin_return_address(0));
+    env->ops->misaligned(env, address, 1u << at->unit, at->type->name,
+                         __builtin_return_address(0));
 }
 
 // An object's table of virtual functions is set and read.

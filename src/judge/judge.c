@@ -83,6 +83,7 @@ static const struct groat_cpu_ops hooks = {
     groat__judge_cluster_load,
     groat__judge_active_lanes,
     groat__judge_compared,
+    groat__judge_misaligned,
 };
 
 /* ---- a cluster --------------------------------------------------------- */

@@ -118,6 +118,29 @@ void groat__judge_touch(struct groat_cpu_env *env, const void *address,
     }
 }
 
+void groat__judge_misaligned(struct groat_cpu_env *env, const void *address,
+                             unsigned unit, const char *type, const void *from)
+{
+    groat__judge *j = groat__judge_at(env, from);
+    const struct groat_cpu_plain *plain = &j->launch->plain;
+    uint64_t at = (uint64_t)(uintptr_t)address;
+
+    if (is_in(at, plain->shared, plain->shared_bytes))
+        groat__judge_report(
+            j,
+            "uses a pointer to %s at byte %llu of shared memory, no "
+            "multiple of %u",
+            type, (unsigned long long)(at - (uint64_t)(uintptr_t)plain->shared),
+            unit);
+    if (is_own(j, at, 1, "uses", false))
+        groat__judge_report(
+            j, "uses a pointer to %s in its local memory, no multiple of %u",
+            type, unit);
+    groat__judge_report(
+        j, "uses a pointer to %s at device address 0x%llx, no multiple of %u",
+        type, (unsigned long long)at, unit);
+}
+
 void groat__judge_refuse(struct groat_cpu_env *env, const char *why,
                          const void *from)
 {

@@ -10,6 +10,9 @@
 
 void groat__judge_touch(struct groat_cpu_env *env, const void *address,
                         unsigned long bytes, unsigned kind, const void *from);
+_Noreturn void groat__judge_misaligned(struct groat_cpu_env *env,
+                                       const void *address, unsigned unit,
+                                       const char *type, const void *from);
 void groat__judge_refuse(struct groat_cpu_env *env, const char *why,
                          const void *from);
 

@@ -289,7 +289,7 @@ finds wrong_uninitialised "which nobody has written" --block 64 --shared 512 \
     --buffer bins=128
 finds wrong_barrier "a barrier that thread 0 does not come to" --block 64 \
     --buffer y=64
-finds wrong_alignment "not aligned for its type" --block 64 --buffer x=1024 \
+finds wrong_alignment "no multiple of 16 (here at kernels.cu:" --block 64 --buffer x=1024 \
     --buffer y=1024
 finds wrong_assert "breaks its assertion: n > 5" --block 64 --arg n=4
 says "printf goes to stderr" "n is 4"
