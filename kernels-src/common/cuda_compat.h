@@ -386,7 +386,7 @@ GROAT_LANES int __all_sync(unsigned mask, int predicate)
     GROAT_UNTOLD static T name(T *address, typename groat::same<T>::type value) \
     { \
         return groat::change(address, __builtin_return_address(0), \
-                             [value](T old) -> T { return expression; }); \
+                             [value](T old) GROAT_UNTOLD -> T { return expression; }); \
     }
 
 GROAT_ATOMIC(atomicAdd, old + value)
@@ -405,9 +405,10 @@ GROAT_UNTOLD static T atomicCAS(T *address,
                                 typename groat::same<T>::type expected,
                                 typename groat::same<T>::type value)
 {
-    return groat::change(
-        address, __builtin_return_address(0),
-        [expected, value](T old) -> T { return old == expected ? value : old; });
+    return groat::change(address, __builtin_return_address(0),
+                         [expected, value](T old) GROAT_UNTOLD -> T {
+                             return old == expected ? value : old;
+                         });
 }
 
 // ---- asynchronous copies

@@ -97,6 +97,12 @@ void groat__judge_interrupt(struct groat_cpu_env *env, uintptr_t at,
     /* The code may be bound before there are fibers. */
     if (j->fibers == NULL || !groat__judge_is_on_stack(j, stack))
         return;
+    /* A loop that calls hooks is left to these, which know its line: signals
+     * may come in a function that stands behind one. */
+    if (why == NULL && j->calls != j->calls_before) {
+        j->calls_before = j->calls;
+        return;
+    }
     f = groat__judge_fiber(j);
     site = f->site;
     /* Places are return addresses: one behind. */

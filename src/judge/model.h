@@ -327,10 +327,11 @@ typedef struct groat__judge {
     size_t home_bytes;
     void *tsan_home;
     uint64_t random;
-    uint64_t end_ns;   /* of a launch with a bound on its time */
-    uint64_t start_ns; /* of the cluster's last run */
-    uint32_t calls;    /* of hooks */
-    uint64_t path;     /* hash of the hook calls and their addresses */
+    uint64_t end_ns;       /* of a launch with a bound on its time */
+    uint64_t start_ns;     /* of the cluster's last run */
+    uint32_t calls;        /* of hooks */
+    uint32_t calls_before; /* when a signal came last */
+    uint64_t path;         /* hash of the hook calls and their addresses */
     groat__judge_unwritten unwritten;
     groat__judge_held held;
     bool clocks_on;

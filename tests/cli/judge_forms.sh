@@ -335,6 +335,30 @@ __global__ void k(const long long *table, float *y)
     y[threadIdx.x] = f(1.f);
 }
 END
+wrong "a lock that nobody gives back" "too large (here at k.cu:8, thread " --timeout 1 \
+    --buffer y=32 <<'END'
+__global__ void k(float *y)
+{
+    __shared__ int lock;
+    if (threadIdx.x == 0)
+        lock = 1;
+    __syncthreads();
+    if (threadIdx.x == 7)
+        while (atomicCAS(&lock, 0, 1) != 0)
+            ;
+    __syncthreads();
+    y[threadIdx.x] = 1;
+}
+END
+wrong "a vector at no multiple of its size" "no multiple of 8 (here at k.cu:4); that is x[1] of x[64]" \
+    --buffer x=64 --buffer y=32 <<'END'
+__global__ void k(const float *x, float *y)
+{
+    const float2 *pairs = (const float2 *)(x + 1);
+    const float2 pair = pairs[threadIdx.x / 2];
+    y[threadIdx.x] = pair.x + pair.y;
+}
+END
 wrong "a maximum of what nobody wrote" "nobody has written yet" --buffer x=32 \
     --buffer y=32 <<'END'
 __global__ void k(const float *x, float *y)
