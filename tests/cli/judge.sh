@@ -554,8 +554,8 @@ __device__ int mine(int);
 int puts(const char *);
 }
 __global__ void k() { puts(""); }' "bad.cu:2: mine: host functions"
-refuses "a launch by a kernel" '__global__ void k() {}
-__global__ void m() { k<<<1, 32>>>(); }' "bad.cu:2: <<<: kernels that launch"
+refuses "a launch by a kernel" '__global__ void l() {}
+__global__ void k() { l<<<1, 32>>>(); }' "bad.cu:2: <<<: kernels that launch"
 refuses "a program without an end" '__global__ void k(
 int main() { k<<<1, 32>>>(); ' "bad.cu:"
 refuses "host code alone" 'int main() { return 0; }' "has no kernel 'k'"

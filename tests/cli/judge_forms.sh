@@ -34,6 +34,30 @@ refused() {
     says "$refused_name: says so" "$refused_text"
 }
 
+# ---- other kernels, whatever they are
+
+right "beside kernels that are not judged" --buffer y=32 <<'END'
+template <int N>
+__global__ void __launch_bounds__(N) before(float *y)
+{
+    asm volatile("membar.gl;");
+    y[0] = nothing_of_this_name;
+}
+namespace more {
+__global__ void kk(float *y) { y[__cvta_generic_to_shared(y)] = 1; }
+}
+__device__ float one() { return 1; }
+template __global__ void before<32>(float *y);
+extern "C" __global__ void __launch_bounds__(32, 1) k(float *y)
+{
+    y[threadIdx.x] = one();
+}
+__global__ void behind(float *y) { extern __shared__ float s[]; tex1D(y); }
+END
+refused "one that is not there" "has no kernel 'k'; its __global__ functions" --block 32 <<'END'
+__global__ void other(float *y) { y[0] = 1; }
+END
+
 # ---- dynamic shared memory
 
 wrong "that the command line does not give" "the block has" --buffer y=32 <<'END'

@@ -646,7 +646,7 @@ static groat_status read_source(work *w)
             groat__cli_error(&w->error, GROAT_INVALID,
                              "%s has a byte of 0: it is no source", w->file);
     if (!status)
-        groat__cuda_drop_host(text, &judged);
+        groat__cuda_drop_unused(text, w->cli->values.entry, &judged);
     if (!status && judged.failed)
         status = groat__cli_error(&w->error, GROAT_NO_MEMORY, "out of memory");
     if (!status)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cuda_host.c - leaves out what is for the host in a file of CUDA C++.
+ * cuda_host.c - leaves out what a kernel does not need in a file of CUDA C++:
+ * what is for the host, and other kernels.
  *
  * Nobody can tell for sure without a grammar: a function may be for the device
  * by a macro's name.  So only what would be refused, or not compile, anyway is
@@ -12,6 +13,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "cli/judge/cuda_source.h"
 #include "cli/judge/cuda_tokens.h"
 
 typedef groat__cuda_token token;
@@ -75,19 +77,65 @@ static bool goes_on(cursor c)
     return next.len == 1 && strchr(";,){", *next.at) != NULL;
 }
 
-/* Reads a declaration behind its first token to its end; returns whether it is
- * the host's. */
-static bool read_declaration(cursor *c, token t)
+/* Whether a word in front of parentheses is an attribute, not the function. */
+static bool is_attribute(const token *t)
+{
+    static const char *const words[] = {"__launch_bounds__", "__cluster_dims__",
+                                        "__attribute__", "__align__", NULL};
+
+    return is_one_of(t, words);
+}
+
+/* Whether a kernel's declaration may begin with the word: one in front of it
+ * is a macro's, which may open a namespace. */
+static bool is_specifier(const token *t)
+{
+    static const char *const words[] = {"template", "extern",     "static",
+                                        "inline",   "__global__", NULL};
+
+    return is_one_of(t, words);
+}
+
+/* What a declaration is. */
+typedef struct kind {
+    bool host;        /* it has a word of host code, and none of the device */
+    token kernel;     /* the name of a __global__ function; or no token */
+    const char *from; /* begins the declaration */
+} kind;
+
+/* Follows the name of a function: the last word in front of its parameters.
+ * `angle`: of template brackets that are open. */
+static void read_name(const token *t, int *angle, bool *named, token *name)
+{
+    *angle += groat__cuda_is(t, "<") - groat__cuda_is(t, ">");
+    if (*named || *angle > 0)
+        return;
+    if (groat__cuda_is(t, "("))
+        *named = !is_attribute(name);
+    else if (groat__is_word(*t->at))
+        *name = *t;
+}
+
+/* Reads a declaration behind its first token to its end. */
+static kind read_declaration(cursor *c, token t)
 {
     const bool more = is_long(&t);
     bool host = false;
     bool device = false;
+    bool kernel = false;
+    bool named = false;
+    const char *from = NULL;
+    token name = {"", 0, 0};
+    int angle = 0;
     unsigned of_std = 0; /* tokens of "std::" */
     int depth = 0;
 
     for (; t.len > 0; t = groat__cuda_take_text(c)) {
         host = host || is_host(&t, of_std == 3);
         device = device || is_device(&t);
+        from = from == NULL && is_specifier(&t) ? t.at : from;
+        kernel = kernel || (!named && groat__cuda_is(&t, "__global__"));
+        read_name(&t, &angle, &named, &name);
         of_std = groat__cuda_is(&t, "std")               ? 1
                  : of_std > 0 && groat__cuda_is(&t, ":") ? of_std + 1
                                                          : 0;
@@ -97,7 +145,8 @@ static bool read_declaration(cursor *c, token t)
         if (depth <= 0 && groat__cuda_is(&t, "}") && !more && !goes_on(*c))
             break;
     }
-    return host && !device;
+    return (kind){host && !device, kernel && named ? name : (token){"", 0, 0},
+                  from};
 }
 
 /* Whether a namespace or a block of extern "C" opens; reads to behind its
@@ -126,19 +175,50 @@ static void add_lines(groat__str *out, const char *from, const char *to)
             groat__str_add(out, "\n");
 }
 
-void groat__cuda_drop_host(const char *text, groat__str *out)
+/* Whether a declaration is not needed by a kernel; NULL: by any kernel. */
+static bool is_unused(const kind *k, const char *entry)
+{
+    const char *word = entry != NULL ? groat__cuda_name(entry) : "";
+    size_t len = strcspn(word, "<");
+
+    return k->host ||
+           (len > 0 && k->kernel.len > 0 &&
+            !(k->kernel.len == len && strncmp(k->kernel.at, word, len) == 0));
+}
+
+/* Returns whether there is such a kernel. */
+static bool drop(const char *text, const char *entry, groat__str *out)
 {
     cursor c = {text, 1, true};
     const char *done = text;
+    bool found = entry == NULL;
     token t;
 
     while ((t = groat__cuda_take_text(&c)).len > 0) {
-        if (groat__cuda_is(&t, "}") || read_opening(&c, t) ||
-            !read_declaration(&c, t))
+        kind k;
+
+        if (groat__cuda_is(&t, "}") || read_opening(&c, t))
             continue;
-        groat__str_addn(out, done, (size_t)(t.at - done));
-        add_lines(out, t.at, c.at);
+        k = read_declaration(&c, t);
+        if (!is_unused(&k, entry)) {
+            found = found || k.kernel.len > 0;
+            continue;
+        }
+        if (k.host)
+            k.from = t.at;
+        groat__str_addn(out, done, (size_t)(k.from - done));
+        add_lines(out, k.from, c.at);
         done = c.at;
     }
     groat__str_add(out, done);
+    return found;
+}
+
+void groat__cuda_drop_unused(const char *text, const char *entry,
+                             groat__str *out)
+{
+    if (drop(text, entry, out))
+        return;
+    groat__str_clear(out);
+    (void)drop(text, NULL, out);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cuda_host.h - leaves out what is for the host in a file of CUDA C++.
+ * cuda_host.h - leaves out what a kernel does not need in a file of CUDA C++.
  */
 #ifndef GROAT_CLI_JUDGE_CUDA_HOST_H
 #define GROAT_CLI_JUDGE_CUDA_HOST_H
@@ -8,8 +8,10 @@
 #include "base/str.h"
 
 /* Appends the text without functions, types and variables that use the host's
- * part of CUDA or C++, such as main() and what launches kernels.  Line breaks
- * stay. */
-void groat__cuda_drop_host(const char *text, groat__str *out);
+ * part of CUDA or C++, such as main() and what launches kernels, and without
+ * kernels of other names than `entry`; NULL, or one that is not there: with all
+ * kernels.  Line breaks stay. */
+void groat__cuda_drop_unused(const char *text, const char *entry,
+                             groat__str *out);
 
 #endif
