@@ -40,6 +40,9 @@ static void add_hint(const groat__judge *j, size_t fiber, groat__str *out)
                         " (phase %u has completed and this thread did not wait "
                         "for it: the parity is wrong, or a phase was left out)",
                         bar->phase - 1);
+    else if (bar->phase > 0 && bar->pending == bar->count)
+        groat__str_add(out, " (nobody arrives in this phase: an arrival is "
+                            "missing, or the wait is for a phase too late)");
 }
 
 static void add_phase(const groat__judge *j, size_t fiber, groat__str *out)
