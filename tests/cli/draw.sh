@@ -205,6 +205,9 @@ mv "$work/own.h" "$work/gemv/gemv.h"
 has_page "pointers of its own" 8,9 0 "load a 32768,load x 16384,store y 16" \
     "$work/gemv" --target cpu:sm_90a --pointers
 has_page "a tile" 0,1,2,5,6,7,9 8192 "" $loader
+expect "a pipeline: a page" 0 draw kv_buffer_pipelined --target cpu:gfx950 \
+    -o "$work/page.html"
+shows 100 "<td>waits at a barrier for wave 2</td>"
 has_page "a ring" 1,2,4,5,6 98304 "" kv_producer_pipeline --target cpu:sm_90a
 shows 0 "Nothing has happened yet." "step 0 of"
 shows 64 "Wave 4 copies 2048 bytes" "counted by mbarrier 98320, phase 0" \
