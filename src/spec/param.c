@@ -305,33 +305,44 @@ static groat_status parse_code(groat__params *params, const char *text,
     return status;
 }
 
-/* One "name=value" of length len. */
+/* The length of a text without trailing blanks. */
+static size_t trimmed(const char *text, size_t len)
+{
+    while (len > 0 && text[len - 1] == ' ')
+        len--;
+    return len;
+}
+
+/* One "name=value" of length len; blanks may be around the "=". */
 static groat_status parse_item(groat__params *params, given *set,
                                const char *item, size_t len, groat_error *error)
 {
     const groat_family *family = params->family;
     const char *equals = memchr(item, '=', len);
-    size_t name_len = equals == NULL ? len : (size_t)(equals - item);
+    size_t name_len = equals == NULL ? 0 : (size_t)(equals - item);
+    const char *value = item + name_len + 1;
+    size_t value_len = len - name_len - 1;
     size_t slot;
-    size_t value_len;
 
     if (equals == NULL)
         return groat__fail(error, GROAT_INVALID,
                            "%s: '%.*s' is not of the form name=value",
                            family->name, shown(len), item);
+    name_len = trimmed(item, name_len);
+    for (; value_len > 0 && *value == ' '; value++)
+        value_len--;
     slot = groat__family_slot(family, item, name_len);
     if (slot == GROAT__SLOTS || !family->slots[slot].is_param)
         return unknown_param(family, item, name_len, error);
     if (set->is[slot])
         return groat__fail(error, GROAT_INVALID, "%s: %s is given twice",
                            family->name, family->slots[slot].name);
-    value_len = len - name_len - 1;
     set->is[slot] = true;
     if (slot == family->code)
-        return parse_code(params, equals + 1, value_len, error);
-    if (!parse_value(&family->slots[slot], equals + 1, value_len,
+        return parse_code(params, value, value_len, error);
+    if (!parse_value(&family->slots[slot], value, value_len,
                      &params->values[slot]))
-        return not_allowed(family, &family->slots[slot], equals + 1,
+        return not_allowed(family, &family->slots[slot], value,
                            shown(value_len), error);
     return GROAT_OK;
 }
@@ -346,14 +357,6 @@ static size_t item_len(const char *text)
         if (text[len] == ',' && !quoted)
             break;
     }
-    return len;
-}
-
-/* The length of a text without trailing blanks. */
-static size_t trimmed(const char *text, size_t len)
-{
-    while (len > 0 && text[len - 1] == ' ')
-        len--;
     return len;
 }
 
