@@ -344,6 +344,10 @@ END
 names() {
     expect "$1" 0 judge spaces.cu --entry "$@" --block 32 --buffer y=32:out
 }
+for words in "inout zeros" "inout random(0, 1)" out; do
+    expect "without a tolerance: $words" 0 judge spaces.cu --entry first::both \
+        --block 32 --buffer "y=32:$words"
+done
 expect "a name that two kernels have" 2 judge spaces.cu --entry same \
     --block 32 --buffer y=32
 says "is not enough" "spaces.cu has several kernels 'same'"

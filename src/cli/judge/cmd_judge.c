@@ -499,6 +499,18 @@ static const char *tolerance_of(const char *dtype)
     return " exact";
 }
 
+/* Whether the words say what counts as equal. */
+static bool has_tolerance(const char *words)
+{
+    static const char *const known[] = {" exact", " none", " ulp(",
+                                        " relative("};
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (strstr(words, known[i]) != NULL)
+            return true;
+    return false;
+}
+
 /* Appends the words "in", "out" or "inout" and what follows; if nothing does,
  * random numbers of an input, and what counts as equal of an output. */
 static void add_way(const groat__cuda_param *param, const char *dtype,
@@ -508,12 +520,11 @@ static void add_way(const groat__cuda_param *param, const char *dtype,
     size_t len = strlen(way);
 
     groat__str_add(out, way);
-    if (!is_way(way, len))
-        return;
-    if (*way == 'i')
+    if (*way == 'i' && is_way(way, len))
         groat__str_add(out,
                        is_float(dtype) ? " random(-1, 1)" : " random(0, 100)");
-    if (strstr(way, "out") != NULL)
+    if (is_way(way, strcspn(way, " ")) && strncmp(way, "in ", 3) != 0 &&
+        strcmp(way, "in") != 0 && !has_tolerance(way))
         groat__str_add(out, tolerance_of(dtype));
 }
 
