@@ -48,7 +48,8 @@ static void print_error(const groat__comparison *sum)
 {
     (void)printf("  error     %.3g of the expected norm of %s", sum->norm,
                  sum->norm_of->name);
-    if (sum->has_ulps)
+    if (sum->has_ulps &&
+        sum->ulps < UINT64_MAX) /* else a NaN is of no number */
         (void)printf(", %" PRIu64 " ulp at most", sum->ulps);
     (void)fputc('\n', stdout);
 }

@@ -123,7 +123,7 @@ static void launch_json(groat__json *json, const groat__trial *trial)
         groat__json_real(json, "norm", trial->sum.norm);
     else
         groat__json_null(json, "norm");
-    if (trial->sum.has_ulps)
+    if (trial->sum.has_ulps && trial->sum.ulps < UINT64_MAX)
         groat__json_uint(json, "ulps", trial->sum.ulps);
     else
         groat__json_null(json, "ulps");
