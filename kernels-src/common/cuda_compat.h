@@ -13,7 +13,7 @@
 #define __global__ __attribute__((unused))
 #define __device__ __attribute__((unused))
 #define __host__
-#define __constant__       static
+#define __constant__ __attribute__((unused)) static
 // `used`: else a variable without stores would become a constant.  Without
 // __constinit gcc would construct arrays of classes, once in each thread.
 #ifdef __clang__
