@@ -79,16 +79,23 @@ static bool is_derived(const groat_driver_arg *arg)
     return arg->deflt == GROAT_ARG_UNSET || (arg->deflt == -1 && arg->min > -1);
 }
 
-static void derived_json(groat__json *json, const groat_family *family)
+/* spec: NULL, or the one whose values are asked for. */
+static void derived_json(groat__json *json, const groat_family *family,
+                         const groat_spec *spec)
 {
     groat__json_array(json, "derived");
     for (size_t i = 0; i < groat_family_derived_count(family); i++) {
         groat_param_info info = {.size = sizeof(info)};
+        int64_t value;
 
         if (groat_family_derived(family, i, &info, NULL))
             continue;
         groat__json_object(json, NULL);
         groat__json_string(json, "name", info.name);
+        if (spec && groat_spec_get(spec, info.name, &value, NULL) == GROAT_OK)
+            groat__json_int(json, "value", value);
+        else
+            groat__json_null(json, "value");
         groat__json_string(json, "expression", info.deflt);
         groat__json_string(json, "unit", info.unit);
         groat__json_string(json, "meaning", info.meaning);
@@ -126,7 +133,8 @@ static void args_json(groat__json *json, const groat_driver *driver)
     groat__json_end(json);
 }
 
-static void family_json(groat__json *json, const groat_family *family)
+static void family_json(groat__json *json, const groat_family *family,
+                        groat_spec *spec)
 {
     groat_error error = GROAT_ERROR_INIT;
     const char *problem = groat_family_problem(family);
@@ -143,8 +151,10 @@ static void family_json(groat__json *json, const groat_family *family)
     else
         groat__json_null(json, "problem");
     groat__json_bool(json, "runnable", driver != NULL);
+    groat__json_string(json, "spec", spec ? groat_spec_text(spec) : NULL);
+    groat__json_string(json, "target", spec ? groat_spec_target(spec) : NULL);
     params_json(json, family);
-    derived_json(json, family);
+    derived_json(json, family, spec);
     rules_json(json, family);
     args_json(json, driver);
     groat__json_end(json);
@@ -180,24 +190,31 @@ static void print_params(const groat_family *family)
     groat__table_print(&table);
 }
 
-static void print_derived(const groat_family *family)
+static void print_derived(const groat_family *family, const groat_spec *spec)
 {
     static const char *const names[] = {"  derived", "unit", "meaning",
                                         "expression"};
+    static const char *const valued[] = {"  derived", "unit", "meaning",
+                                         "value"};
     groat__table table = {.columns = 4, .fold = true};
 
     if (!groat_family_derived_count(family))
         return;
-    heads(&table, names);
+    heads(&table, spec ? valued : names);
     for (size_t i = 0; i < groat_family_derived_count(family); i++) {
         groat_param_info info = {.size = sizeof(info)};
+        int64_t value = 0;
 
-        if (groat_family_derived(family, i, &info, NULL))
+        if (groat_family_derived(family, i, &info, NULL) ||
+            (spec && groat_spec_get(spec, info.name, &value, NULL)))
             continue;
         groat__table_add(&table, "  %s", info.name);
         groat__table_add(&table, "%s", info.unit);
         groat__table_add(&table, "%s", info.meaning);
-        groat__table_add(&table, "%s", info.deflt);
+        if (spec)
+            groat__table_add(&table, "%" PRId64, value);
+        else
+            groat__table_add(&table, "%s", info.deflt);
     }
     (void)fputc('\n', stdout);
     groat__table_print(&table);
@@ -268,7 +285,21 @@ static void print_rule(const char *rule, const char *reason)
     groat__print_folded("      ", reason);
 }
 
-static groat_status print_family(const groat_family *family, groat_error *error)
+/* Prints a spec with blanks behind its commas, where lines may end. */
+static void print_spec(groat_spec *spec)
+{
+    groat__str text = {0};
+
+    for (const char *at = groat_spec_text(spec); *at; at++)
+        groat__str_addf(&text, "%c%s", *at, *at == ',' ? " " : "");
+    groat__str_addf(&text, " for %s", groat_spec_target(spec));
+    groat__print_folded("  ", text.failed ? "" : text.data);
+    (void)fputc('\n', stdout);
+    groat__str_free(&text);
+}
+
+static groat_status print_family(const groat_family *family, groat_spec *spec,
+                                 groat_error *error)
 {
     const groat_driver *driver;
     groat__folder *folder;
@@ -279,8 +310,10 @@ static groat_status print_family(const groat_family *family, groat_error *error)
     (void)printf("%s\n", groat_family_name(family));
     groat__print_folded("  ", groat_family_summary(family));
     (void)fputc('\n', stdout);
+    if (spec)
+        print_spec(spec);
     print_params(family);
-    print_derived(family);
+    print_derived(family, spec);
     if (groat_family_rule_count(family))
         (void)printf("\n  rules\n");
     for (size_t i = 0; i < groat_family_rule_count(family); i++)
@@ -348,35 +381,55 @@ static int unknown_family(groat__cli *cli, const char *name)
                              near.found ? near.found : "");
 }
 
+/* Finds the family of a name or a spec, and parses the spec, if it is one or
+ * --target is given. */
+static int find_family(groat__cli *cli, const groat_family **found,
+                       groat_spec **spec)
+{
+    const char *word = cli->words[0];
+    size_t len = strcspn(word, ":");
+    groat_error error = GROAT_ERROR_INIT;
+    char name[256];
+
+    (void)snprintf(name, sizeof(name), "%.*s",
+                   len < sizeof(name) ? (int)len : (int)sizeof(name) - 1, word);
+    *found = groat_family_find(cli->context, name);
+    if (!*found)
+        return unknown_family(cli, name);
+    if (groat_family_problem(*found))
+        return groat__cli_refuse(cli, GROAT_INVALID, "%s",
+                                 groat_family_problem(*found));
+    if ((word[len] == ':' || cli->values.target) &&
+        groat_spec_parse(cli->context, word, cli->values.target, spec, &error))
+        return groat__cli_fail(cli, &error);
+    return GROAT__EXIT_DONE;
+}
+
 int groat__cmd_families(groat__cli *cli)
 {
     groat_error error = GROAT_ERROR_INIT;
     const groat_family *only = NULL;
+    groat_spec *spec = NULL;
     int code = groat__cli_open(cli, GROAT_OPEN_NO_DISK);
 
+    if (!code && cli->word_count)
+        code = find_family(cli, &only, &spec);
     if (code)
         return code;
-    if (cli->word_count) {
-        only = groat_family_find(cli->context, cli->words[0]);
-        if (!only)
-            return unknown_family(cli, cli->words[0]);
-        if (groat_family_problem(only))
-            return groat__cli_refuse(cli, GROAT_INVALID, "%s",
-                                     groat_family_problem(only));
-    }
     if (cli->values.json) {
         groat__json_array(&cli->json, "families");
         for (size_t i = 0; i < groat_family_count(cli->context); i++) {
             const groat_family *family = groat_family_at(cli->context, i);
 
             if (family && (!only || family == only))
-                family_json(&cli->json, family);
+                family_json(&cli->json, family, spec);
         }
         groat__json_end(&cli->json);
     } else if (only) {
-        if (print_family(only, &error))
-            return groat__cli_fail(cli, &error);
+        if (print_family(only, spec, &error))
+            code = groat__cli_fail(cli, &error);
     } else
         print_list(cli->context);
-    return GROAT__EXIT_DONE;
+    groat_spec_free(spec);
+    return code;
 }

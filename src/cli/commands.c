@@ -280,6 +280,14 @@ static const groat__option new_options[] = {
 
 static const groat__option families_options[] = {
     ROW_JSON,
+    ROW_TARGET,
+    ROW_FAMILIES,
+    ROW_HELP,
+    ROWS_END,
+};
+
+static const groat__option completion_options[] = {
+    ROW_JSON,
     ROW_FAMILIES,
     ROW_HELP,
     ROWS_END,
@@ -463,7 +471,9 @@ const groat__command groat__commands[] = {
      "that is another.  Exits with 1 if the kernel is not there.\n",
      groat__cmd_explain},
     {"families", "[NAME]", 0, 1, false, false, families_options,
-     "list kernel families, or all about one", NULL, groat__cmd_families},
+     "list kernel families, or all about one",
+     "With a SPEC, or with --target, derived constants have their values.\n",
+     groat__cmd_families},
     {"new", "FOLDER", 1, 1, false, false, new_options,
      "make the folder of a kernel family of your own",
      "The folder's last part is the family's name.  It holds a kernel, its\n"
@@ -533,7 +543,7 @@ const groat__command groat__commands[] = {
      groat__cmd_demo},
     {"help", "[COMMAND]", 0, 1, false, false, plain_options, "show help", NULL,
      groat__cmd_help},
-    {"completion-data", "", 0, 0, true, false, families_options,
+    {"completion-data", "", 0, 0, true, false, completion_options,
      "print commands, options, families and targets for completion", NULL,
      groat__cmd_completion_data},
     {"prewarm-worker", "", 0, 0, true, false, prewarm_worker_options,

@@ -195,6 +195,15 @@ expect "the family is listed" 0 families mine --family-path "$work/own"
 answers "says that it is not run" "No run.def"
 mkdir "$work/own/broken"
 echo 'family broken "x" y' >"$work/own/broken/params.def"
+expect "the constants of a spec" 0 families "tile_loader_lds:tile_rows=32" \
+    --target hip:gfx950
+answers "the whole spec is told" "tile_rows=32, tile_cols=64"
+grep -q '^  tile_bytes  *bytes .* 4096$' "$out" && pass "and the values" ||
+    fail "and the values" "$(grep tile_bytes "$out")"
+expect "as JSON" 0 families tile_loader_lds --target cuda:sm_90a --json
+answers "with values, too" '"value": 8192'
+expect "of no spec" 2 families tile_loader_lds:tile_rows=33 --target hip:gfx950
+says "is told" "tile_rows=33 is not allowed"
 expect "a list with a family that is wrong" 0 families \
     --family-path "$work/own"
 answers "it says what is wrong" "broken/params.def line 1"
