@@ -51,35 +51,62 @@ GROAT_DEVICE bool wave_all(bool x)
     return wave_ballot(!x) == 0;
 }
 
-struct add_floats {
-    GROAT_DEVICE static float of(float a, float b)
+// What reductions do with two floats, two u32 or two ints.
+struct add_numbers {
+    template <typename T> GROAT_DEVICE static T of(T a, T b)
     {
         return a + b;
     }
 };
 
-struct max_floats {
-    GROAT_DEVICE static float of(float a, float b)
+struct max_numbers {
+    template <typename T> GROAT_DEVICE static T of(T a, T b)
     {
         return a > b ? a : b;
     }
 };
 
-struct min_floats {
-    GROAT_DEVICE static float of(float a, float b)
+struct min_numbers {
+    template <typename T> GROAT_DEVICE static T of(T a, T b)
     {
         return a < b ? a : b;
     }
 };
 
-// Reduces x over all lanes by op.  Every lane gets the same bits, as all have
-// the same tree.
-template <typename op> GROAT_DEVICE float wave_reduce(float x)
+// A number as the word that lanes exchange, and back.
+GROAT_DEVICE u32 to_word(float x)
+{
+    return float_bits(x);
+}
+
+GROAT_DEVICE u32 to_word(u32 x)
+{
+    return x;
+}
+
+GROAT_DEVICE u32 to_word(int x)
+{
+    return static_cast<u32>(x);
+}
+
+template <typename T> GROAT_DEVICE T from_word(u32 word)
+{
+    return static_cast<T>(word);
+}
+
+template <> GROAT_DEVICE float from_word<float>(u32 word)
+{
+    return bits_float(word);
+}
+
+// Reduces x, a float, u32 or int, over all lanes by op.  Every lane gets the
+// same bits, as all have the same tree.
+template <typename op, typename T> GROAT_DEVICE T wave_reduce(T x)
 {
     GROAT_UNROLL
     for (int mask = arch::wave_lanes / 2; mask > 0; mask /= 2)
-        x = op::of(x, bits_float(wave_shuffle_xor(float_bits(x),
-                                                  static_cast<u32>(mask))));
+        x = op::of(x, from_word<T>(wave_shuffle_xor(to_word(x),
+                                                    static_cast<u32>(mask))));
     return x;
 }
 
@@ -89,23 +116,23 @@ constexpr int block_reduce_bytes =
 
 // Likewise over all threads of the block (whole waves).  Begins and ends with a
 // block_barrier(), so shared memory at `room` is free before and after.
-template <typename op> GROAT_DEVICE float block_reduce(float x, u32 room)
+template <typename op, typename T> GROAT_DEVICE T block_reduce(T x, u32 room)
 {
     constexpr int waves = GROAT_BLOCK_THREADS / arch::wave_lanes;
-    float sum;
+    T sum;
 
     static_assert(GROAT_BLOCK_THREADS % arch::wave_lanes == 0,
                   "block_reduce: a block is whole waves");
     x = wave_reduce<op>(x);
     block_barrier();
     if (lane_index() == 0)
-        shared_store4(room + wave_index() * 4, float_bits(x));
+        shared_store4(room + wave_index() * 4, to_word(x));
     shared_fence();
     block_barrier();
-    sum = bits_float(shared_load4(room));
+    sum = from_word<T>(shared_load4(room));
     GROAT_ROLLED
     for (int wave = 1; wave < waves; wave++)
-        sum = op::of(sum, bits_float(shared_load4(
+        sum = op::of(sum, from_word<T>(shared_load4(
                               room + static_cast<u32>(wave) * 4)));
     block_barrier();
     return sum;

@@ -294,7 +294,7 @@ GROAT_DEVICE void weigh(const launch_args &args, const queries &q, u32 length,
                 x = sees(q, length, n, j, key) ? x : nothing;
             most = fmax(most, x);
         }
-        most = over_keys<max_floats>(most);
+        most = over_keys<max_numbers>(most);
         factor[n][j] = exp2(o.most[n][j] - most);
         changed = changed || factor[n][j] != 1;
         o.most[n][j] = most;
@@ -417,7 +417,7 @@ GROAT_DEVICE void lay_down(const sums &o)
         GROAT_UNROLL
     for (u32 i = 0; i < 2; i++) {
         const u32 row = 8 * n + 2 * (lane_index() % 4) + i;
-        const float sum = over_keys<add_floats>(o.sum[n][i]);
+        const float sum = over_keys<add_numbers>(o.sum[n][i]);
 
         GROAT_UNROLL
         for (u32 j = 0; j < wide; j++)

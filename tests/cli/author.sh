@@ -84,7 +84,7 @@ for given in class int concept groat sqrt common; do
     expect "a taken name: $given" 2 new "$given"
     says "whose it is" "a family is not called $given: that is a word"
 done
-for given in u32 vec4 float_bits add_floats; do
+for given in u32 vec4 float_bits add_numbers; do
     expect "a name of the library: $given" 2 new "$given"
     says "which file has it" ".h has something of that name"
     [ ! -e "$given" ] && pass "no folder is made" || fail "no folder is made"

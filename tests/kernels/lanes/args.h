@@ -5,5 +5,5 @@ struct lanes_args {
     unsigned long long x;
     unsigned long long y;
     unsigned long long z;
-    unsigned long long unused;
+    unsigned long long w;
 };

@@ -27,14 +27,23 @@ GROAT_DEVICE u32 neighbour(u32 x)
            shared_load2(shared_base() + threads + 2 * next) << 8;
 }
 
-GROAT_DEVICE void reduce(u64 to, float x)
+template <typename T> GROAT_DEVICE void reduce(u64 to, T x)
 {
     const u32 room = shared_base() + params::room;
 
-    global_store4(to, float_bits(wave_reduce<min_floats>(x)));
-    global_store4(to + 4, float_bits(wave_reduce<max_floats>(x)));
-    global_store4(to + 8, float_bits(block_reduce<min_floats>(x, room)));
-    global_store4(to + 12, float_bits(block_reduce<max_floats>(x, room)));
+    global_store4(to, to_word(wave_reduce<min_numbers>(x)));
+    global_store4(to + 4, to_word(wave_reduce<max_numbers>(x)));
+    global_store4(to + 8, to_word(block_reduce<min_numbers>(x, room)));
+    global_store4(to + 12, to_word(block_reduce<max_numbers>(x, room)));
+}
+
+// Sums wrap around.
+GROAT_DEVICE void add_up(u64 to, u32 x)
+{
+    const u32 room = shared_base() + params::room;
+
+    global_store4(to, wave_reduce<add_numbers>(x));
+    global_store4(to + 4, block_reduce<add_numbers>(x, room));
 }
 
 GROAT_DEVICE void run(const lanes_args &args)
@@ -58,6 +67,11 @@ GROAT_DEVICE void run(const lanes_args &args)
     global_store2(to + 28, x >> 16);
     global_store2(to + 30, x);
     reduce(args.z + i * 16, static_cast<float>(x >> 8));
+    reduce(args.w + i * 56, x);
+    reduce(args.w + i * 56 + 16, static_cast<int>(x));
+    add_up(args.w + i * 56 + 32, x);
+    add_up(args.w + i * 56 + 40, x >> 16);
+    add_up(args.w + i * 56 + 48, 1);
 }
 
 } // namespace lanes

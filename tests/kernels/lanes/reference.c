@@ -13,6 +13,29 @@ static void extremes(const unsigned *x, int count, float *out)
     }
 }
 
+/* The same of words and of ints, at out and out + 4. */
+static void word_extremes(const unsigned *x, int count, unsigned *out)
+{
+    out[0] = out[1] = out[4] = out[5] = x[0];
+    for (int i = 1; i < count; i++) {
+        out[0] = x[i] < out[0] ? x[i] : out[0];
+        out[1] = x[i] > out[1] ? x[i] : out[1];
+        out[4] = (int)x[i] < (int)out[4] ? x[i] : out[4];
+        out[5] = (int)x[i] > (int)out[5] ? x[i] : out[5];
+    }
+}
+
+/* Sums of words, of their high halves, and of ones, two apart. */
+static void add_up(const unsigned *x, int count, unsigned *out)
+{
+    out[0] = out[2] = out[4] = 0;
+    for (int i = 0; i < count; i++) {
+        out[0] += x[i];
+        out[2] += x[i] >> 16;
+        out[4]++;
+    }
+}
+
 static unsigned votes(const unsigned *x)
 {
     unsigned any = 0, all = 2;
@@ -43,5 +66,9 @@ void reference(const struct run *run)
         y[7] = x >> 16 | x << 16;
         extremes(all, wave, run->z + 4 * i);
         extremes(block, threads, run->z + 4 * i + 2);
+        word_extremes(all, wave, run->w + 14 * i);
+        word_extremes(block, threads, run->w + 14 * i + 2);
+        add_up(all, wave, run->w + 14 * i + 8);
+        add_up(block, threads, run->w + 14 * i + 9);
     }
 }
