@@ -449,9 +449,10 @@ static float scale_of(const world *w, const void *const *inputs, int plane,
         return ((const float *)inputs[K_SCALES + plane])[head];
     for (int64_t i = 0; i < groat__cache_pair_dim(&w->cache, plane); i++)
         most = fmaxf(most, fabsf(y[i]));
-    return most == 0 ? 1
-                     : fmaxf(most / (w->kv_dtype == E4M3FNUZ ? 240.0F : 448.0F),
-                             FLT_MIN);
+    if (most == 0)
+        return 1;
+    most = fmaxf(most / (w->kv_dtype == E4M3FNUZ ? 240.0F : 448.0F), FLT_MIN);
+    return plane == 1 && w->kv_dtype != E4M3FNUZ ? fminf(most, 255) : most;
 }
 
 /* Stores a head's numbers in the cache, or its scale among the scales. */

@@ -10,8 +10,8 @@
 //   halves  y[i] = fma(x[i], cos[i], -(x[i + h] * sin[i])), i < h = rotated / 2
 //           y[i + h] = fma(x[i + h], cos[i], x[i] * sin[i])
 //   pairs   the same of x[2i] and x[2i + 1]
-//   scale   max |y| / the largest 8-bit number, at least 2^-126; 1 if
-//           all are 0
+//   scale   max |y| / the largest 8-bit number, at least 2^-126, of values in
+//           e4m3 at most 255; 1 if all are 0
 //   code    y * (1 / scale), rounded to nearest even and clamped to
 //           the largest number
 #include "params.h"
@@ -32,6 +32,9 @@ constexpr mma_number wide = dtype == dtype_f16 ? mma_f16 : mma_bf16;
 constexpr float largest_number =
     kv_dtype == kv_dtype_e4m3fnuz ? 240.0f : 448.0f;
 constexpr float least_scale = 1.17549435e-38f; // whose reciprocal is finite
+// paged_attention_decode multiplies weights with scales of values in f16.
+constexpr float largest_value_scale =
+    kv_dtype == kv_dtype_e4m3 ? 255.0f : 3.4e38f;
 constexpr u32 chunk_elements = lane_elements;
 constexpr bool alike = value_dim == head_dim; // values lie as keys do
 
@@ -300,7 +303,7 @@ GROAT_DEVICE float largest_of(const numbers &x)
 
 // Returns the scale of a chunk; all lanes of the wave take part.
 GROAT_DEVICE float scale_of(const place &at, const numbers &x, float of_tensor,
-                            u64 scales, u64 of_token)
+                            u64 scales, u64 of_token, float largest)
 {
     if (kv_scale == kv_scale_tensor)
         return of_tensor;
@@ -310,7 +313,9 @@ GROAT_DEVICE float scale_of(const place &at, const numbers &x, float of_tensor,
                            : 1.0f;
     const float most = largest_of(x);
     const float scale =
-        most == 0 ? 1.0f : fmax(most / largest_number, least_scale);
+        most == 0
+            ? 1.0f
+            : fmin(fmax(most / largest_number, least_scale), largest);
 
     if (at.is_there && at.chunk == 0)
         global_store4(scales + of_token * 4, float_bits(scale));
@@ -395,9 +400,11 @@ GROAT_DEVICE void run(const kv_cache_append_args &args)
     const numbers y = unpack(value);
 
     store_narrow(args.k + to, at.is_there, x,
-                 scale_of(at, x, args.k_scale, args.k_scales, of_token));
+                 scale_of(at, x, args.k_scale, args.k_scales, of_token,
+                          3.4e38f));
     store_narrow(args.v + value_to, has_value, y,
-                 scale_of(at, y, args.v_scale, args.v_scales, of_token));
+                 scale_of(at, y, args.v_scale, args.v_scales, of_token,
+                          largest_value_scale));
 }
 
 } // namespace kv_cache_append

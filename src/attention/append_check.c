@@ -104,15 +104,15 @@ groat_status groat__append_check_run(const groat_append_shape *s,
         {"arguments.rope_rows", a->rope_rows, rotates ? 1 : 0, UINT32_MAX},
     };
     const groat__needed_address places[] = {
-        {"new_keys", a->new_keys, 16, true},
-        {"new_values", a->new_values, 16, true},
-        {"page_table", a->page_table, 4, s->page > 0},
-        {"lengths", a->lengths, 4, true},
-        {"starts", a->starts, 4, a->starts != 0},
-        {"positions", a->positions, 4, a->positions != 0},
-        {"rope", a->rope, 16, rotates},
-        {"k_scales", a->k_scales, 4, scales},
-        {"v_scales", a->v_scales, 4, scales},
+        {"new_keys", a->new_keys, 16, true, false},
+        {"new_values", a->new_values, 16, true, false},
+        {"page_table", a->page_table, 4, s->page > 0, false},
+        {"lengths", a->lengths, 4, true, false},
+        {"starts", a->starts, 4, true, true},
+        {"positions", a->positions, 4, true, true},
+        {"rope", a->rope, 16, rotates, false},
+        {"k_scales", a->k_scales, 4, scales, false},
+        {"v_scales", a->v_scales, 4, scales, false},
     };
 
     status = groat__check_ranges(ranges, GROAT__COUNT(ranges), error);
@@ -173,7 +173,8 @@ unsigned groat__append_most(const groat_append_shape *s,
 {
     uint64_t there = s->page > 0 ? (uint64_t)a->pitch * s->page : a->keys->page;
 
-    return there < UINT32_MAX ? (unsigned)there : UINT32_MAX;
+    /* The kernel's keys below 0 wrap to above this. */
+    return there < INT32_MAX ? (unsigned)there : INT32_MAX;
 }
 
 uint64_t groat__append_stride(const groat_append_shape *s, int plane,

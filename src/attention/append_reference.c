@@ -108,6 +108,8 @@ static float scale_of(const reference *r, int plane, const token *t,
     for (unsigned i = 0; i < groat__append_dim(s, plane); i++)
         most = fmaxf(most, fabsf(y[i]));
     scale = most == 0 ? 1 : fmaxf(most / 448, FLT_MIN);
+    if (plane == 1)
+        scale = fminf(scale, 255);
     scales[t->block * strides.block + t->in_block * strides.token +
            (uint64_t)head * strides.head] = scale;
     return scale;

@@ -27,14 +27,14 @@ groat_status groat__check_addresses(const groat__needed_address *addresses,
 {
     for (size_t i = 0; i < count; i++)
         if (addresses[i].needed &&
-            (addresses[i].address == 0 ||
+            ((addresses[i].address == 0 && !addresses[i].optional) ||
              addresses[i].address % addresses[i].unit != 0))
-            return groat__fail(error, GROAT_INVALID,
-                               "arguments.%s is 0x%llx; allowed: multiples of "
-                               "%u, not 0",
-                               addresses[i].name,
-                               (unsigned long long)addresses[i].address,
-                               addresses[i].unit);
+            return groat__fail(
+                error, GROAT_INVALID,
+                "arguments.%s is 0x%llx; allowed: multiples of "
+                "%u%s",
+                addresses[i].name, (unsigned long long)addresses[i].address,
+                addresses[i].unit, addresses[i].optional ? "" : ", not 0");
     return GROAT_OK;
 }
 
@@ -102,6 +102,25 @@ static groat_status check_strides(const groat__kv_plane *k,
         (unsigned long long)k->token, (unsigned long long)k->head);
 }
 
+/* The plane of a cache whose argument has this name. */
+static groat_status get_plane(const char *name, const groat_kv_cache *cache,
+                              unsigned plane, unsigned layer,
+                              groat__kv_plane *out, groat_error *error)
+{
+    groat_error why = GROAT_ERROR_INIT;
+    groat_status status;
+
+    if (cache == NULL)
+        return groat__fail(error, GROAT_INVALID,
+                           "arguments.%s is NULL; it is a groat_kv_cache",
+                           name);
+    status = groat__kv_plane_get(cache, plane, layer, out, &why);
+    if (status != GROAT_OK)
+        (void)groat__fail(error, status, "arguments.%s: %s", name, why.text);
+    groat_error_clear(&why);
+    return status;
+}
+
 groat_status groat__check_cache(const groat__cache_shape *shape,
                                 const groat_kv_cache *keys,
                                 const groat_kv_cache *values, unsigned layer,
@@ -110,7 +129,7 @@ groat_status groat__check_cache(const groat__cache_shape *shape,
                                 groat_error *error)
 {
     groat_status status =
-        groat__kv_plane_get(keys, GROAT_KV_KEYS, layer, key_plane, error);
+        get_plane("keys", keys, GROAT_KV_KEYS, layer, key_plane, error);
 
     if (status == GROAT_OK)
         status =
@@ -129,7 +148,7 @@ groat_status groat__check_cache(const groat__cache_shape *shape,
         return GROAT_OK;
     }
     status =
-        groat__kv_plane_get(values, GROAT_KV_VALUES, layer, value_plane, error);
+        get_plane("values", values, GROAT_KV_VALUES, layer, value_plane, error);
     if (status == GROAT_OK)
         status = check_fields(shape, "values", values, shape->value_dim,
                               sequences, error);

@@ -323,9 +323,23 @@ static void append_one(const groat_append_shape *shape, const uint16_t *key,
     a.rope_rows = 2;
     a.k_scale = k_scale;
     a.k_scales = (uint64_t)(uintptr_t)scale;
-    a.v_scales = (uint64_t)(uintptr_t)unused;
+    a.v_scales = (uint64_t)(uintptr_t)(scale != NULL ? scale + 2 : unused);
     ck_assert_msg(groat_append_reference(shape, &a, &fix.error) == GROAT_OK,
                   "%s", fix.error.text);
+}
+
+/* Returns the address of a copy. */
+static uint64_t on_device(const char *target, const void *data, size_t bytes)
+{
+    uint64_t address = 0;
+
+    ck_assert_int_eq(
+        groat_memory_alloc(context, target, bytes, &address, &fix.error),
+        GROAT_OK);
+    ck_assert_int_eq(
+        groat_memory_write(context, target, address, data, bytes, &fix.error),
+        GROAT_OK);
+    return address;
 }
 
 /* bf16 of 1, 2, 3 and -2. */
@@ -364,7 +378,7 @@ START_TEST(numbers_are_those_of_the_header)
                             [3] = 0x7FC0, [4] = 0x3F88,    [5] = 0x3B00};
     _Alignas(16) uint8_t cache[4][64];
     groat_append_shape shape = GROAT_APPEND_SHAPE_INIT;
-    float scale[2] = {0, 0};
+    float scale[4] = {0}; /* of keys, and of values */
 
     shape.kv_heads = 1;
     shape.head_dim = 64;
@@ -382,6 +396,63 @@ START_TEST(numbers_are_those_of_the_header)
     ck_assert_float_eq(scale[1], 2.0F / 448);
     ck_assert_uint_eq(cache[1][1], 0xFE); /* -448 */
     ck_assert_uint_eq(cache[1][0], 0x76); /* 224 */
+    ck_assert_float_eq(scale[3], scale[1]);
+    key[0] = 0x4800; /* 131072: of values too large a scale for decodes */
+    append_one(&shape, key, NULL, 0, cache, scale);
+    ck_assert_float_eq(scale[1], 131072.0F / 448);
+    ck_assert_float_eq(scale[3], 255);
+    ck_assert_uint_eq(cache[1][0], 0x7E);
+    ck_assert_uint_eq(cache[3][0], 0x7E);
+}
+END_TEST
+
+/* A sequence without keys has no room for new ones, also where its row of the
+ * page table is as long as can be. */
+START_TEST(keys_below_zero)
+{
+    static const uint32_t length = 0;
+    static const unsigned char none[256];
+    const char *target = "cpu:sm_80";
+    groat_append_shape shape = GROAT_APPEND_SHAPE_INIT;
+    groat_append_arguments a = GROAT_APPEND_ARGUMENTS_INIT;
+    groat_kv_cache cache = GROAT_KV_CACHE_INIT;
+    groat_append *append = NULL;
+    const size_t bytes = 2 * 1024 * 64 * 2;
+    unsigned char *seen = calloc(bytes, 1), *poison = malloc(bytes);
+
+    memset(poison, 0x5A, bytes);
+    shape.kv_heads = 1;
+    shape.head_dim = 64;
+    shape.page = 1024;
+    cache.elem_bytes = 2;
+    cache.blocks = 1;
+    cache.planes = 2;
+    cache.layers = 1;
+    cache.page = 1024;
+    cache.heads = 1;
+    cache.dim = 64;
+    a.keys = &cache;
+    a.sequences = 1;
+    a.tokens = a.each = 2;
+    a.pitch = 1U << 22;
+    ck_assert_int_eq(
+        groat_append_open(context, target, &shape, &append, &fix.error),
+        GROAT_OK);
+    cache.address = on_device(target, poison, bytes);
+    a.new_keys = a.new_values = on_device(target, none, sizeof(none));
+    a.lengths = a.page_table = on_device(target, &length, sizeof(length));
+    ck_assert_msg(groat_append_run(append, &a, NULL, &fix.error) == GROAT_OK,
+                  "%s", fix.error.text);
+    ck_assert_int_eq(groat_memory_read(context, target, seen, cache.address,
+                                       bytes, &fix.error),
+                     GROAT_OK);
+    ck_assert_mem_eq(seen, poison, bytes);
+    groat_memory_free(context, target, cache.address);
+    groat_memory_free(context, target, a.new_keys);
+    groat_memory_free(context, target, a.lengths);
+    groat_append_close(append);
+    free(poison);
+    free(seen);
 }
 END_TEST
 
@@ -464,7 +535,10 @@ START_TEST(bad_arguments)
     REFUSED(a.v_scale = (float)INFINITY, "arguments.v_scale is inf");
     REFUSED(a.key_stride = 16, "arguments.key_stride is 16; allowed: 0");
     REFUSED(a.value_stride += 8, "arguments.value_stride is");
-    REFUSED(a.keys = NULL, "cache is NULL");
+    REFUSED(a.starts = 2, "arguments.starts is 0x2; allowed: multiples of 4");
+    ck_assert_ptr_null(strstr(fix.error.text, "not 0"));
+    REFUSED(a.keys = NULL, "arguments.keys is NULL");
+    REFUSED(cache->elem_bytes = 0, "arguments.keys: kv cache: elem_bytes is 0");
     REFUSED(a.layer = 2, "kv layer is 2");
     REFUSED(cache->dim = 128, "arguments.keys: dim is 128");
     REFUSED(cache->heads = 1, "arguments.keys: heads is 1");
@@ -543,6 +617,7 @@ int main(void)
     tcase_add_test(runs, rotations_are_those_of_the_header);
     tcase_add_test(runs, numbers_are_those_of_the_header);
     tcase_add_test(runs, bad_shapes);
+    tcase_add_test(runs, keys_below_zero);
     tcase_add_test(runs, bad_arguments);
     tcase_add_test(runs, no_fallback_is_taken);
     suite_add_tcase(suite, runs);
