@@ -60,7 +60,7 @@ GROAT_DEVICE int code_abs(int a)
 
 GROAT_DEVICE float code_abs(float a)
 {
-    return a < 0 ? -a : a;
+    return bits_float(float_bits(a) & 0x7fffffffu); // of -0, too
 }
 
 // Truncates towards 0 and saturates to the range of int; a NaN gives 0.

@@ -31,7 +31,7 @@ struct score_inputs {
     {
         const u32 place = static_cast<u32>(at);
 
-        return place < args.score_counts[i]
+        return at >= 0 && place < args.score_counts[i]
                    ? bits_float(
                          global_load4(args.score_arrays[i] + place * 4ull))
                    : 0;

@@ -19,7 +19,7 @@ static double towards_zero(double x)
         return 0;
     return x >= (double)INT32_MAX   ? (double)INT32_MAX
            : x <= (double)INT32_MIN ? (double)INT32_MIN
-                                    : trunc(x);
+                                    : trunc(x) + 0.0; /* -0 is no int */
 }
 
 static double of_ints(unsigned which, int64_t a, int64_t b)

@@ -89,6 +89,8 @@ static const struct {
     {"int(-2.9) + int(2.9)", 0},
     {"int(inf) + int(-inf)", -1},
     {"int(log(-1.0))", 0},
+    {"1.0 / int(0.0 - 0.5)", (double)INFINITY},
+    {"1 / abs(-0.0)", (double)INFINITY},
     {"float(i) / 2", 3.5},
     {".5 + 1.e1 + 2e-1f", 10.7},
     {"exp2(3) + log2(8) + sqrt(16) + rsqrt(4)", 15.5},
