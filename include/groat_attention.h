@@ -26,8 +26,12 @@
  * A query sees the keys t <= p, so that the last one sees all; fewer with a
  * mask, those that its bits name with GROAT_DECODE_TREE, and none whose s is
  * below -1e30 * ln 2 (-6.93e29).  One that sees nothing gets zeros
- * and an lse of -infinity, unless there is a sink.  Bytes of the cache that are
- * no key of a sequence are not read.
+ * and an lse of -infinity, unless there is a sink, which is below infinity.
+ * Keys in front of the first one that a query of the sequence sees, and bytes
+ * of the cache that are no key of a sequence, are not read, nor are their
+ * entries of the page table.  A value that a query does not see counts nothing
+ * if it is finite; a NaN or infinity that another query of the sequence sees,
+ * or of a key that `score` hides, makes the query's output a NaN.
  *
  * CUSTOM SCORES.  shape.score is a C expression that is compiled into the
  * kernel, in which
@@ -45,7 +49,8 @@
  * sqrt rsqrt sin cos tanh.  Anything else is refused; the error has its column.
  * Ints wrap around; an int divided by 0, and an element outside of the array,
  * are 0.  A key whose score is NaN is not seen; a score above 1e30 * ln 2
- * counts as that.  255 characters at most, blanks not counted.
+ * counts as that.  255 characters at most, blanks not counted: they never
+ * matter, so that a--b is a - -b.  Up to 31 parentheses lie in each other.
  *
  *     "kv_pos < prefix || q_pos - kv_pos < 128 ? score + bias[kv_pos] : -inf"
  *
@@ -208,7 +213,7 @@ typedef struct groat_decode_arguments {
     uint64_t slopes;     /* [heads] of f32                                    */
     uint64_t tree;       /* [sequences, q_len] of u32                         */
     uint64_t k_scales;   /* of f32                                            */
-    uint64_t v_scales;
+    uint64_t v_scales;   /* OF_TOKEN: 2^-12 to 255, or 0                      */
     float k_scale; /* what keys, values of E4M3 are to be multiplied with     */
     float v_scale;
     uint64_t workspace; /* groat_decode_workspace() bytes                     */
@@ -362,8 +367,8 @@ typedef struct groat_append_arguments {
                                    * has two planes, value_dim is head_dim    */
     unsigned layer;
     unsigned sequences;  /* to 65535; 0 launches nothing                      */
-    unsigned tokens;     /* of all sequences, at most; to 2^30 - 1; 0         *
-                          * launches nothing                                  */
+    unsigned tokens;     /* of all sequences, at most; times kv_heads to      *
+                          * 2^31 - 1; 0 launches nothing                      */
     unsigned each;       /* tokens of each sequence, if starts is 0; not more *
                           * than `tokens`                                     */
     unsigned pitch;      /* entries of page_table from sequence to sequence   */
@@ -387,7 +392,7 @@ typedef struct groat_append_arguments {
                     * in k_scales                                             */
     float v_scale;
     uint64_t k_scales; /* of f32, as of groat_decode_arguments                */
-    uint64_t v_scales;
+    uint64_t v_scales; /* OF_TOKEN: 255 at most; values beyond saturate       */
 } groat_append_arguments;
 
 #define GROAT_APPEND_ARGUMENTS_INIT                                            \

@@ -102,6 +102,7 @@ groat_unit_tests = \
 groat_pipe_tests = \
 	%D%/pipe/test_append \
 	%D%/pipe/test_attention \
+	%D%/pipe/test_decode_shapes \
 	%D%/pipe/test_callbacks \
 	%D%/pipe/test_compilerless \
 	%D%/pipe/test_compilers \

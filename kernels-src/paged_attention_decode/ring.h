@@ -20,6 +20,7 @@ constexpr bool alike = value_dim == head_dim; // values lie as keys do
 constexpr bool paged = page_size > 0;
 constexpr u32 page = paged ? page_size : 1;
 constexpr bool one_page = page_size % slot_keys == 0;
+constexpr bool begins_late = mask != mask_causal; // maybe within a slot
 constexpr u32 values_at = slot_keys * row_bytes; // in a slot
 constexpr u32 scales_at = values_at + slot_keys * value_bytes; // of keys, then
                                                              // of values
@@ -108,6 +109,7 @@ struct producer {
     u64 k, v;        // of the KV head in block 0
     u64 table;       // of the sequence
     u32 last;        // last key of the sequence
+    u32 begin;       // its first key that a query sees
     u32 entry;       // page-table entry of the next keys
     u32 scales;      // of the KV head in block 0
 
@@ -117,11 +119,14 @@ struct producer {
                step_of_ring % stages * slot_bytes;
     }
 
-    // Loads the table entry of the lane's next key, maybe past the end.
+    // Loads the table entry of the lane's next key, maybe past the end.  Those
+    // in front of the first key that a query sees may be of pages given back.
     GROAT_DEVICE void ask()
     {
-        const u32 mine = one_page ? key : key + lane_index() % slot_keys;
+        u32 mine = one_page ? key : key + lane_index() % slot_keys;
 
+        if constexpr (begins_late)
+            mine = mine > begin ? mine : begin;
         if constexpr (paged)
             if (step < steps)
                 entry =
@@ -140,6 +145,7 @@ struct producer {
             key = first_key(seg);
             end = seg.keys;
             last = seg.length - 1;
+            begin = begins_late ? first_seen(args, seg.length) : 0;
             k = args.k + seg.head * args.head_bytes;
             v = args.v + seg.head * (alike ? args.head_bytes
                                            : args.value_head_bytes);
@@ -155,9 +161,15 @@ struct producer {
 
     GROAT_DEVICE producer(const launch_args &args, const walk &from)
         : ahead(from), step(0), steps(0), key(0), end(0), count(0), groups(0),
-          k(0), v(0), table(0), last(0), entry(0), scales(0)
+          k(0), v(0), table(0), last(0), begin(0), entry(0), scales(0)
     {
         enter(args);
+    }
+
+    // Whether the slot's key `mine` is one to copy.
+    GROAT_DEVICE bool has(u32 mine) const
+    {
+        return key + mine < end && (!begins_late || key + mine >= begin);
     }
 
     // The place in its block of the slot's first key, or of the lane's key.
@@ -177,7 +189,7 @@ struct producer {
                        static_cast<u64>(in_block() + (one_page ? mine : 0)) *
                            args.token_scales +
                        scales;
-        const bool there = key + mine < end;
+        const bool there = has(mine);
 
         GROAT_UNROLL
         for (u32 j = 0; j < 2 * slot_keys; j += 32) {
@@ -191,7 +203,8 @@ struct producer {
     }
 
     // Copies the slot's rows of `all` pieces from planes in which they have the
-    // same places; zeros for keys past the end.
+    // same places; zeros for keys in front of those that a query sees, and
+    // for keys past the end.
     template <u32 all, u32 planes>
     GROAT_DEVICE void copy_rows(const u64 (&plane)[planes], u64 block_bytes,
                                 u64 token_bytes, u32 to) const
@@ -211,7 +224,7 @@ struct producer {
             const u64 from =
                 (one_page ? row + mine * token_bytes : shuffled(row, mine)) +
                 mixed<all>(mine, at % all) * 16;
-            const bool there = key + mine < end;
+            const bool there = has(mine);
 
             GROAT_UNROLL
             for (u32 i = 0; i < planes; i++)

@@ -55,10 +55,16 @@ struct sight {
     }
 };
 
+// The first key of a sequence that one of its queries sees.
+GROAT_DEVICE u32 first_seen(const launch_args &args, u32 length)
+{
+    return static_cast<u32>(sight(args, length, 0).first);
+}
+
 // Units at the start of a sequence that none of its queries sees.
 GROAT_DEVICE u32 skipped(const launch_args &args, u32 length)
 {
-    return static_cast<u32>(sight(args, length, 0).first) / unit_keys;
+    return first_seen(args, length) / unit_keys;
 }
 
 // Units of a sequence and strip; without keys one unit, which writes zeros.

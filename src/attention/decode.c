@@ -32,6 +32,8 @@ struct groat_decode {
     groat__code score;  /* borrows from the spec */
     size_t count_bytes; /* of the counters at the workspace's start */
     size_t workspace;
+    uint64_t unit_keys; /* keys of a unit of work */
+    uint64_t depth;     /* units of a key, of those in one row; 0: no row */
 };
 
 /* ---- the kernel ---------------------------------------------------------- */
@@ -62,6 +64,31 @@ static groat_status get_kernel(groat_context *context, const char *target,
     return status;
 }
 
+/* Strips of a sequence that a set of blocks has one after the other; see
+ * block_sets in paged_attention_decode/work.h. */
+static uint64_t depth_of(const groat_decode *d, uint64_t width)
+{
+    if (d->choice.cluster > 1)
+        return 0;
+    return 16 * (d->choice.blocks % width) > d->choice.blocks ? width : 1;
+}
+
+/* The kernel counts the units of all sequences in 32 bits. */
+static groat_status check_units(const groat_decode *d, unsigned sequences,
+                                unsigned keys, groat_error *error)
+{
+    uint64_t units = sequences * ((keys + d->unit_keys - 1) / d->unit_keys);
+
+    if (d->depth == 0 || units <= UINT32_MAX / d->depth)
+        return GROAT_OK;
+    return groat__fail(error, GROAT_INVALID,
+                       "arguments.sequences is %u, with up to %u keys each by "
+                       "pitch and shape; allowed: 2^32 units of %llu keys in "
+                       "all, and these are %llu",
+                       sequences, keys, (unsigned long long)d->unit_keys,
+                       (unsigned long long)(units * d->depth));
+}
+
 /* The workspace holds the counters, then the partial sums of the splits. */
 static groat_status plan_workspace(groat_decode *d, groat_error *error)
 {
@@ -83,7 +110,14 @@ static groat_status plan_workspace(groat_decode *d, groat_error *error)
     else if (d->choice.split > 0)
         parts = strips * ((s->keys + (uint64_t)unit - 1) / (uint64_t)unit);
     d->count_bytes = (strips * 4 + PART_UNIT - 1) / PART_UNIT * PART_UNIT;
-    d->workspace = d->count_bytes + parts * (uint64_t)part;
+    if (__builtin_mul_overflow(parts, (uint64_t)part, &d->workspace) ||
+        __builtin_add_overflow(d->workspace, d->count_bytes, &d->workspace))
+        return groat__fail(error, GROAT_INVALID,
+                           "the workspace has more than 2^64 bytes: shape has "
+                           "%llu strips of %u keys",
+                           (unsigned long long)strips, s->keys);
+    d->unit_keys = (uint64_t)unit;
+    d->depth = depth_of(d, (uint64_t)(s->kv_heads * of_head));
     return GROAT_OK;
 }
 
@@ -236,11 +270,15 @@ groat_status groat_decode_run(const groat_decode *decode,
         return groat__fail_unusable("decode", decode, error);
     s = &decode->shape;
     status = groat__decode_check_run(s, a, error);
+    if (status == GROAT_OK && a->sequences == 0)
+        return GROAT_OK;
     if (status == GROAT_OK)
         status = groat__decode_planes(s, a, &keys, &values, error);
     if (status == GROAT_OK)
         status = groat__decode_score_bind(&decode->score, a, &named, error);
-    if (status != GROAT_OK || a->sequences == 0)
+    if (status == GROAT_OK)
+        status = check_units(decode, a->sequences, most_keys(s, a), error);
+    if (status != GROAT_OK)
         return status;
     args = (struct paged_attention_decode_args){
         .q = a->queries,

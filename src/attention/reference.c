@@ -97,6 +97,18 @@ static bool sees(const reference *r, const query *q, int64_t key)
     return r->s->mask == GROAT_DECODE_CAUSAL || key / seen == q->at / seen;
 }
 
+/* The first key of a sequence that one of its queries sees: its first one. */
+static uint32_t first_seen(const reference *r, uint32_t length)
+{
+    int64_t at = (int64_t)length - r->s->q_len, seen = r->s->seen;
+
+    if (r->s->mask == GROAT_DECODE_WINDOW && at >= seen)
+        return (uint32_t)(at + 1 - seen);
+    return r->s->mask == GROAT_DECODE_CHUNK && at > 0
+               ? (uint32_t)(at / seen * seen)
+               : 0;
+}
+
 static uint64_t row_of(const reference *r, const query *q)
 {
     return ((uint64_t)q->sequence * r->s->q_len + q->place) * r->s->heads +
@@ -148,7 +160,7 @@ static double weigh(const reference *r, const query *q, double *sum)
             r->weights[key] = -INFINITY;
         most = fmax(most, r->weights[key]);
     }
-    *sum = has_sink ? exp(sink - most) : 0;
+    *sum = has_sink && sink > -INFINITY ? exp(sink - most) : 0;
     for (int64_t key = 0; key < q->length; key++) {
         r->weights[key] =
             r->weights[key] == -INFINITY ? 0 : exp(r->weights[key] - most);
@@ -164,15 +176,15 @@ static void attend(const reference *r, const query *q, double *out, double *lse)
 
     for (unsigned d = 0; d < r->value_dim; d++)
         out[d] = 0;
-    for (int64_t key = 0; key < q->length; key++) {
-        double weight = r->weights[key] * scale_of(r, 1, q, key);
+    for (int64_t key = 0; key < q->length; key++)
+        if (r->weights[key] != 0) { /* maybe a NaN */
+            double weight = r->weights[key] * scale_of(r, 1, q, key);
 
-        if (r->weights[key] > 0)
             for (unsigned d = 0; d < r->value_dim; d++)
                 out[d] += weight / sum *
                           groat__number_load(r->s->kv_dtype,
                                              vector_of(r, 1, q, key), d);
-    }
+        }
     if (lse != NULL)
         *lse = sum != 0 ? most / log(2) + log2(sum) : -INFINITY;
 }
@@ -214,14 +226,17 @@ static groat_status check_lengths(const reference *r, uint32_t *longest,
                                "arguments.lengths[%u] is %u; allowed: 0 to "
                                "%llu, what shape and page table have",
                                i, lengths[i], (unsigned long long)most);
-        for (uint32_t key = 0;
-             key<lengths[i]; key += r->s->page> 0 ? r->s->page : lengths[i])
-            if (block_of(r, i, key) >= r->a->keys->blocks)
+        const uint32_t step = r->s->page > 0 ? r->s->page : UINT32_MAX;
+
+        for (uint64_t key = first_seen(r, lengths[i]) / step * step;
+             key < lengths[i]; key += step)
+            if (block_of(r, i, (int64_t)key) >= r->a->keys->blocks)
                 return groat__fail(
                     error, GROAT_INVALID,
-                    "arguments.page_table names block %llu for key %u of "
+                    "arguments.page_table names block %llu for key %llu of "
                     "sequence %u; allowed: 0 to %llu",
-                    (unsigned long long)block_of(r, i, key), key, i,
+                    (unsigned long long)block_of(r, i, (int64_t)key),
+                    (unsigned long long)key, i,
                     (unsigned long long)r->a->keys->blocks - 1);
         *longest = lengths[i] > *longest ? lengths[i] : *longest;
     }

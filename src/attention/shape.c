@@ -135,19 +135,20 @@ groat_status groat__decode_check_inputs(const groat_decode_shape *s,
 
     if (status != GROAT_OK)
         return status;
+    const bool paged = s->page > 0 && a->sequences > 0;
     const groat__number_range ranges[] = {
         {"arguments.sequences", a->sequences, 0, s->sequences},
-        {"arguments.pitch", a->pitch, s->page > 0 ? 1 : 0, UINT32_MAX},
+        {"arguments.pitch", a->pitch, paged ? 1 : 0, UINT32_MAX},
     };
     const groat__needed_address places[] = {
-        {"queries", a->queries, 8, true},
-        {"lengths", a->lengths, 4, true},
-        {"page_table", a->page_table, 4, s->page > 0},
-        {"sinks", a->sinks, 4, (s->flags & GROAT_DECODE_SINK) != 0},
-        {"slopes", a->slopes, 4, (s->flags & GROAT_DECODE_ALIBI) != 0},
-        {"tree", a->tree, 4, (s->flags & GROAT_DECODE_TREE) != 0},
-        {"k_scales", a->k_scales, 4, scales},
-        {"v_scales", a->v_scales, 4, scales},
+        {"queries", a->queries, 8, true, false},
+        {"lengths", a->lengths, 4, true, false},
+        {"page_table", a->page_table, 4, s->page > 0, false},
+        {"sinks", a->sinks, 4, (s->flags & GROAT_DECODE_SINK) != 0, false},
+        {"slopes", a->slopes, 4, (s->flags & GROAT_DECODE_ALIBI) != 0, false},
+        {"tree", a->tree, 4, (s->flags & GROAT_DECODE_TREE) != 0, false},
+        {"k_scales", a->k_scales, 4, scales, false},
+        {"v_scales", a->v_scales, 4, scales, false},
     };
 
     if (a->named == NULL && a->named_count > 0)
@@ -170,9 +171,9 @@ groat_status groat__decode_check_run(const groat_decode_shape *s,
     if (status != GROAT_OK || a->sequences == 0)
         return status;
     const groat__needed_address places[] = {
-        {"output", a->output, 8, true},
-        {"lse", a->lse, 4, (s->flags & GROAT_DECODE_LSE) != 0},
-        {"workspace", a->workspace, 16, true},
+        {"output", a->output, 8, true, false},
+        {"lse", a->lse, 4, (s->flags & GROAT_DECODE_LSE) != 0, false},
+        {"workspace", a->workspace, 16, true, false},
     };
 
     return groat__check_addresses(places, GROAT__COUNT(places), error);
