@@ -265,7 +265,8 @@ static groat_status look(const groat_kv_cache *c, unsigned plane,
         return refuse("rows, from the first block's to the last one's,",
                       view->rows, "less than 2147483648, a signed coordinate",
                       error);
-    if (view->address == UINT64_MAX)
+    if (groat__sum(view->address, groat__product(view->rows, s->token)) ==
+        UINT64_MAX)
         return refuse("cache: address", c->address,
                       "addresses such that the plane ends below 2^64", error);
     return GROAT_OK;

@@ -840,6 +840,10 @@ START_TEST(edges_are_taken)
     ck_assert(t.dims[2] == ((uint64_t)1 << 31) - 64);
     ck_assert_int_eq(groat_kv_view_get(&s.cache, 1, 0, &v, NULL), GROAT_OK);
     ck_assert(v.address == s.cache.address && v.head_rows == 0);
+    s.cache.address = UINT64_MAX - 15; /* the first vector ends past 2^64 */
+    ck_assert_int_eq(groat_kv_view_get(&s.cache, 0, 0, &v, &error),
+                     GROAT_INVALID);
+    ck_assert_ptr_nonnull(strstr(error.text, "the plane ends below 2^64"));
     s = sound();
     s.box.form = GROAT_KV_FLAT;
     s.box.order = GROAT_KV_CHUNK_INNER;
