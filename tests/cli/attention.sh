@@ -60,5 +60,7 @@ refuses "bia is given a value, but --score does not use" --score 'score+bias[0]'
 refuses "--arg by is 'x'; allowed: a number" --arg by=x --target cpu:sm_80
 refuses "--buffer b is '0'; allowed: 1 to " --buffer b=0 --target cpu:sm_80
 refuses "'by' is not of the form NAME=VALUE" --arg by --target cpu:sm_80
+refuses "by is given twice, the second time as 'by=3'" --arg by=2 --arg by=3 \
+    --target cpu:sm_80
 refuses "products need NVIDIA's mma.sync" --target cpu:gfx950
 finish
