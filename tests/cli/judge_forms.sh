@@ -374,6 +374,18 @@ __global__ void k(float *y)
     y[threadIdx.x] = 1;
 }
 END
+wrong "threads at two places" "(here at k.cu:4, thread 0, 2, 4, 6, 8, 10, 12, 14, ... at k.cu:8, thread 1, 3, 5, 7, 9, 11, 13, 15, ... at k.cu:6)" \
+    --timeout 1 --buffer y=32 <<'END'
+__global__ void k(volatile float *y)
+{
+    if (threadIdx.x == 31)
+        while (y[0] != 1e30f) y[1] += 1;
+    if (threadIdx.x % 2)
+        __syncthreads();
+    else
+        __syncthreads();
+}
+END
 wrong "a vector at no multiple of its size" "no multiple of 8 (here at k.cu:4); that is x[1] of x[64]" \
     --buffer x=64 --buffer y=32 <<'END'
 __global__ void k(const float *x, float *y)

@@ -38,6 +38,7 @@ expect "choices that hang and crash" 0 tune "$shape, " $on --json \
     --timeout 20 --output "$manifest"
 json "its answer is JSON"
 answers "the device is named" '"device": "cpu, 4 multiprocessors"'
+lacks "no choice is left open" "warps=0"
 answers "the one that hangs is noted" "it hung and was ended after 20 s"
 answers "the one that crashes is noted" "its process ended with exit code 137"
 [ "$(grep -c '"problem"' "$out")" -eq 2 ] && pass "no other one is out" ||

@@ -753,8 +753,8 @@ static const refusal refusals[] = {
     {"strides[1] is 1099511627776;",
      "to 1099511627760",
      {{CACHE(token_stride), (uint64_t)1 << 40}, {CACHE(blocks), 1}}},
-    {"from the first element to the last is",
-     "less than 2^64 minus the address",
+    {"cache: address is 18446744073705357312;",
+     "the plane ends below 2^64",
      {{CACHE(address), UINT64_MAX - (1 << 22) + 1}}},
 };
 
