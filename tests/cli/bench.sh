@@ -74,6 +74,8 @@ if [ "$code" -eq 0 ]; then
         --target cuda:sm_90a --json
     answers "compile time of a GPU's spec: against an empty kernel" \
         '"reference": "raw compile, empty"'
+    expect "cold for a GPU, here or not" 0 bench cold --target cuda:sm_90a
+    answers "cold for a GPU: a compile" "first "
 else
     skip "the compile time of a GPU's spec: no NVRTC"
 fi
