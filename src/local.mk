@@ -81,6 +81,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/attention/reference.c \
 	%D%/attention/score.c \
 	%D%/attention/score.h \
+	%D%/attention/seen.h \
 	%D%/attention/shape.c \
 	%D%/attention/shape.h \
 	%D%/attention/spec.c \

@@ -10,6 +10,7 @@
 
 #include "attention/number.h"
 #include "attention/score.h"
+#include "attention/seen.h"
 #include "attention/shape.h"
 #include "attention/spec.h"
 #include "base/error.h"
@@ -95,18 +96,6 @@ static bool sees(const reference *r, const query *q, int64_t key)
     if (r->s->mask == GROAT_DECODE_WINDOW)
         return key + seen > q->at;
     return r->s->mask == GROAT_DECODE_CAUSAL || key / seen == q->at / seen;
-}
-
-/* The first key of a sequence that one of its queries sees: its first one. */
-static uint32_t first_seen(const reference *r, uint32_t length)
-{
-    int64_t at = (int64_t)length - r->s->q_len, seen = r->s->seen;
-
-    if (r->s->mask == GROAT_DECODE_WINDOW && at >= seen)
-        return (uint32_t)(at + 1 - seen);
-    return r->s->mask == GROAT_DECODE_CHUNK && at > 0
-               ? (uint32_t)(at / seen * seen)
-               : 0;
 }
 
 static uint64_t row_of(const reference *r, const query *q)
@@ -228,7 +217,8 @@ static groat_status check_lengths(const reference *r, uint32_t *longest,
                                i, lengths[i], (unsigned long long)most);
         const uint32_t step = r->s->page > 0 ? r->s->page : UINT32_MAX;
 
-        for (uint64_t key = first_seen(r, lengths[i]) / step * step;
+        for (uint64_t key =
+                 groat__decode_first_seen(r->s, lengths[i]) / step * step;
              key < lengths[i]; key += step)
             if (block_of(r, i, (int64_t)key) >= r->a->keys->blocks)
                 return groat__fail(

@@ -39,7 +39,7 @@ typedef struct groat__decode_input {
     size_t key_bytes, cache_bytes; /* `bytes`: keys, then values */
     size_t query_bytes, output_bytes;
     size_t scale_count, fact_count; /* in floats */
-    uint64_t moved_bytes;           /* keys and values of all sequences */
+    uint64_t moved_bytes;           /* of keys and values that are seen  */
 } groat__decode_input;
 
 /* Errors: INVALID (the cache is too large), NO_MEMORY.  Free it either way. */

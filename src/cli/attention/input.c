@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attention/seen.h"
 #include "cli/attention/attention.h"
 
 /* Blocks that belong to no sequence; the most bytes of a cache. */
@@ -169,9 +170,10 @@ static void fill(groat__decode_input *in, bool varied, uint64_t seed)
         in->lengths[i] =
             varied && i > 0 ? (uint32_t)(draw(&state) % ((uint64_t)s->keys + 1))
                             : s->keys;
-        in->moved_bytes += (uint64_t)in->lengths[i] * s->kv_heads *
-                           (in->keys.dim + in->values.dim) *
-                           in->keys.elem_bytes;
+        in->moved_bytes +=
+            (uint64_t)(in->lengths[i] -
+                       groat__decode_first_seen(s, in->lengths[i])) *
+            s->kv_heads * (in->keys.dim + in->values.dim) * in->keys.elem_bytes;
     }
     for (size_t i = 0; i < (size_t)s->sequences * s->q_len; i++)
         in->tree[i] = (uint32_t)draw(&state) | 1;
