@@ -49,8 +49,10 @@ static groat_status place_plain(run *r, plain *p, const char *text)
             groat_kernel_get_spec(p->spec, NULL, &p->kernel, NULL, t->error);
     if (status != GROAT_OK)
         return status;
+    /* Whole steps, of few bytes one. */
     values[0] = (int64_t)t->in.moved_bytes / step;
-    p->read = (double)(values[0] * step) / (double)t->in.moved_bytes;
+    values[0] = values[0] > 0 ? values[0] : 1;
+    p->read = fmin(1, (double)(values[0] * step) / (double)t->in.moved_bytes);
     return r->reader->plan(p->spec, values, &p->plan, t->error);
 }
 
