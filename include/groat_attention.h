@@ -251,6 +251,13 @@ GROAT_API groat_status groat_decode_open(
 /* No launch may be using its workspace's counts any more.  NULL is allowed. */
 GROAT_API void groat_decode_close(groat_decode *decode);
 
+/* Returns the first key of a sequence of `length` keys that one of its queries
+ * sees by shape.mask: pages in front of its page can be given back, and their
+ * entries of the page table may hold anything.  0 without a mask, or for NULL.
+ */
+GROAT_API uint32_t groat_decode_first_key(const groat_decode_shape *shape,
+                                          uint32_t length);
+
 /* Returns the bytes of device memory, at a multiple of 16, that launches work
  * in: zeros before the first launch, and not written by others. */
 GROAT_API size_t groat_decode_workspace(const groat_decode *decode);

@@ -81,7 +81,6 @@ libgroat_internal_la_SOURCES += \
 	%D%/attention/reference.c \
 	%D%/attention/score.c \
 	%D%/attention/score.h \
-	%D%/attention/seen.h \
 	%D%/attention/shape.c \
 	%D%/attention/shape.h \
 	%D%/attention/spec.c \

@@ -10,7 +10,6 @@
 
 #include "attention/number.h"
 #include "attention/score.h"
-#include "attention/seen.h"
 #include "attention/shape.h"
 #include "attention/spec.h"
 #include "base/error.h"
@@ -218,7 +217,7 @@ static groat_status check_lengths(const reference *r, uint32_t *longest,
         const uint32_t step = r->s->page > 0 ? r->s->page : UINT32_MAX;
 
         for (uint64_t key =
-                 groat__decode_first_seen(r->s, lengths[i]) / step * step;
+                 groat_decode_first_key(r->s, lengths[i]) / step * step;
              key < lengths[i]; key += step)
             if (block_of(r, i, (int64_t)key) >= r->a->keys->blocks)
                 return groat__fail(

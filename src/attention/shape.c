@@ -122,6 +122,22 @@ groat_status groat__decode_check_choice(const groat_decode_shape *shape,
     return status;
 }
 
+uint32_t groat_decode_first_key(const groat_decode_shape *shape,
+                                uint32_t length)
+{
+    int64_t at, seen; /* the first query's position, and what it sees */
+
+    if (shape == NULL)
+        return 0;
+    at = (int64_t)length - shape->q_len;
+    seen = shape->seen;
+    if (shape->mask == GROAT_DECODE_WINDOW && at >= seen)
+        return (uint32_t)(at + 1 - seen);
+    return shape->mask == GROAT_DECODE_CHUNK && at > 0 && seen > 0
+               ? (uint32_t)(at / seen * seen)
+               : 0;
+}
+
 /* ---- arguments ----------------------------------------------------------- */
 
 groat_status groat__decode_check_inputs(const groat_decode_shape *s,

@@ -279,11 +279,7 @@ static const groat__option new_options[] = {
 };
 
 static const groat__option families_options[] = {
-    ROW_JSON,
-    ROW_TARGET,
-    ROW_FAMILIES,
-    ROW_HELP,
-    ROWS_END,
+    ROW_JSON, ROW_TARGET, ROW_FAMILIES, ROW_HELP, ROWS_END,
 };
 
 static const groat__option completion_options[] = {

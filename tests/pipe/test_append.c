@@ -447,6 +447,14 @@ START_TEST(keys_below_zero)
                                        bytes, &fix.error),
                      GROAT_OK);
     ck_assert_mem_eq(seen, poison, bytes);
+    a.starts = 2;
+    ck_fails(groat_append_run(append, &a, NULL, &fix.error), GROAT_INVALID,
+             &fix.error, "arguments.starts is 0x2; allowed: multiples of 4");
+    ck_assert_ptr_null(strstr(fix.error.text, "not 0"));
+    cache.elem_bytes = 0;
+    a.starts = 0;
+    ck_fails(groat_append_run(append, &a, NULL, &fix.error), GROAT_INVALID,
+             &fix.error, "arguments.keys: kv cache: elem_bytes is 0");
     groat_memory_free(context, target, cache.address);
     groat_memory_free(context, target, a.new_keys);
     groat_memory_free(context, target, a.lengths);
@@ -535,10 +543,7 @@ START_TEST(bad_arguments)
     REFUSED(a.v_scale = (float)INFINITY, "arguments.v_scale is inf");
     REFUSED(a.key_stride = 16, "arguments.key_stride is 16; allowed: 0");
     REFUSED(a.value_stride += 8, "arguments.value_stride is");
-    REFUSED(a.starts = 2, "arguments.starts is 0x2; allowed: multiples of 4");
-    ck_assert_ptr_null(strstr(fix.error.text, "not 0"));
     REFUSED(a.keys = NULL, "arguments.keys is NULL");
-    REFUSED(cache->elem_bytes = 0, "arguments.keys: kv cache: elem_bytes is 0");
     REFUSED(a.layer = 2, "kv layer is 2");
     REFUSED(cache->dim = 128, "arguments.keys: dim is 128");
     REFUSED(cache->heads = 1, "arguments.keys: heads is 1");

@@ -150,6 +150,9 @@ static void give_pages_back(problem *p)
 {
     const groat_decode_shape *s = &p->shape;
 
+    for (unsigned i = 0; i < p->arguments.sequences; i++)
+        ck_assert_uint_eq(groat_decode_first_key(s, p->lengths[i]),
+                          first_seen(s, p->lengths[i]));
     for (unsigned i = 0; s->page > 0 && i < p->arguments.sequences; i++)
         for (uint32_t k = 0; k < first_seen(s, p->lengths[i]) / s->page; k++)
             p->table[i * p->arguments.pitch + k] = 0xFFFFFFFF;

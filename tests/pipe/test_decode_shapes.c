@@ -237,6 +237,28 @@ START_TEST(too_many_keys)
 }
 END_TEST
 
+START_TEST(first_keys)
+{
+    groat_decode_shape s =
+        SHAPE(64, 3, 150, .mask = GROAT_DECODE_WINDOW, .seen = 5);
+
+    /* The first of three queries is at key length - 3. */
+    ck_assert_uint_eq(groat_decode_first_key(&s, 100), 93);
+    ck_assert_uint_eq(groat_decode_first_key(&s, 8), 1);
+    ck_assert_uint_eq(groat_decode_first_key(&s, 7), 0);
+    ck_assert_uint_eq(groat_decode_first_key(&s, 0), 0);
+    s.mask = GROAT_DECODE_CHUNK;
+    ck_assert_uint_eq(groat_decode_first_key(&s, 100), 95);
+    ck_assert_uint_eq(groat_decode_first_key(&s, 8), 5);
+    ck_assert_uint_eq(groat_decode_first_key(&s, 2), 0);
+    s.seen = 0; /* no shape, and divided by nothing */
+    ck_assert_uint_eq(groat_decode_first_key(&s, 100), 0);
+    s.mask = GROAT_DECODE_CAUSAL;
+    ck_assert_uint_eq(groat_decode_first_key(&s, 100), 0);
+    ck_assert_uint_eq(groat_decode_first_key(NULL, 100), 0);
+}
+END_TEST
+
 /* Fewer warps than a team has. */
 START_TEST(too_few_warps)
 {
@@ -277,6 +299,7 @@ int main(void)
     tcase_add_test(refusals, too_few_warps);
     tcase_add_test(refusals, too_many_clusters);
     tcase_add_test(refusals, too_many_keys);
+    tcase_add_test(refusals, first_keys);
     suite_add_tcase(suite, refusals);
     return run_suite(suite);
 }

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attention/seen.h"
 #include "cli/attention/attention.h"
 
 /* Blocks that belong to no sequence; the most bytes of a cache. */
@@ -172,7 +171,7 @@ static void fill(groat__decode_input *in, bool varied, uint64_t seed)
                             : s->keys;
         in->moved_bytes +=
             (uint64_t)(in->lengths[i] -
-                       groat__decode_first_seen(s, in->lengths[i])) *
+                       groat_decode_first_key(s, in->lengths[i])) *
             s->kv_heads * (in->keys.dim + in->values.dim) * in->keys.elem_bytes;
     }
     for (size_t i = 0; i < (size_t)s->sequences * s->q_len; i++)

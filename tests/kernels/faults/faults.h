@@ -286,7 +286,7 @@ struct kernel {
             mbarrier_arrive(base + bar);
             mbarrier_wait(base + bar, 0); // 32
         }
-        // a wait for the parity of the phase to come: the wait is for a phase too late
+        // the parity of the phase to come: the wait is for a phase too late
         if constexpr (fault == 33) {
             init_barrier(threads);
             mbarrier_arrive(base + bar);
