@@ -28,8 +28,8 @@
  * below -1e30 * ln 2 (-6.93e29).  One that sees nothing gets zeros
  * and an lse of -infinity, unless there is a sink, which is below infinity.
  * Keys in front of the first one that a query of the sequence sees, and bytes
- * of the cache that are no key of a sequence, are not read, nor are their
- * entries of the page table.  A value that a query does not see counts nothing
+ * of the cache that are no key of a sequence, are not read; entries of the page
+ * table for these alone are not used.  A value that a query does not see counts nothing
  * if it is finite; a NaN or infinity that another query of the sequence sees,
  * or of a key that `score` hides, makes the query's output a NaN.
  *

@@ -336,8 +336,32 @@ static size_t scale_at(const world *w, const uint32_t *table, int64_t sequence,
                : (size_t)head;
 }
 
-/* Fills the keys and values of sequences in the cache, or the scales of tokens;
- * all other bytes are NaNs. */
+/* The first key of a sequence that one of its queries sees: its first query. */
+static int64_t first_key(const world *w, int64_t length)
+{
+    int64_t own = length - w->q_len; /* that query's own key */
+
+    if (w->mask == CAUSAL || own < 0)
+        return 0;
+    if (w->mask == CHUNK)
+        return own / w->v[SEEN] * w->v[SEEN];
+    return own < w->v[SEEN] ? 0 : own - w->v[SEEN] + 1;
+}
+
+/* Fills the page table; entries of pages that no query sees are none. */
+static void fill_table(const world *w, uint64_t seed, uint32_t *table)
+{
+    const groat__cache *c = &w->cache.keys;
+
+    groat__cache_fill_table(c, seed, table);
+    for (int64_t s = 0; c->page > 0 && s < w->v[SEQUENCES]; s++)
+        for (int64_t i = 0;
+             i < first_key(w, groat__cache_length(c, s)) / c->page; i++)
+            table[s * c->pitch + i] = UINT32_MAX;
+}
+
+/* Fills the keys and values that queries see, or the scales of tokens; all
+ * other bytes are NaNs. */
 static void fill_keys(const world *w, size_t index, uint64_t seed, void *to,
                       size_t bytes)
 {
@@ -349,8 +373,9 @@ static void fill_keys(const world *w, size_t index, uint64_t seed, void *to,
     groat__cache_fill_table(&w->cache.keys, seed, table);
     seed += index;
     for (int64_t s = 0; s < w->v[SEQUENCES]; s++)
-        for (int64_t key = 0; key < groat__cache_length(&w->cache.keys, s);
-             key++)
+        for (int64_t length = groat__cache_length(&w->cache.keys, s),
+                     key = first_key(w, length);
+             key < length; key++)
             for (int64_t h = 0; h < w->v[KV_HEADS]; h++)
                 if (index != CACHE && index != VALUES)
                     fill_scale(scale_at(w, table, s, key, h), seed, to);
@@ -389,7 +414,7 @@ static void fill(const groat_spec *spec, const groat_plan *p, size_t index,
         groat__host_fill(seed + 3, data, bytes);
         break;
     case TABLE:
-        groat__cache_fill_table(&w.cache.keys, seed, data);
+        fill_table(&w, seed, data);
         break;
     case LENGTHS:
         groat__cache_fill_lengths(&w.cache.keys, data);
@@ -586,12 +611,13 @@ static double attend(const world *w, const void *const *inputs, const query *q,
     if (w->sink)
         sum = exp(sinks[q->head] - most);
     for (int64_t key = 0; key < q->length; key++) {
+        if (weights[key] == -INFINITY)
+            continue; /* its page may be given back */
         const unsigned char *value =
             values + groat__cache_pair_place(&w->cache, inputs[TABLE], 1,
                                              q->sequence, key,
                                              q->head / w->group);
-        double weight =
-            weights[key] == -INFINITY ? 0 : exp(weights[key] - most);
+        double weight = exp(weights[key] - most);
         double scaled = weight * scale_of(w, inputs, 1, q, key);
 
         sum += weight;
@@ -656,10 +682,14 @@ static groat_status check(const groat_spec *spec, const groat_plan *p,
             return groat__host_refuse(error, FAMILY, "a length", lengths[s],
                                       "sequences have %lld keys at most",
                                       (long long)w.v[KEYS]);
-        if (w.cache.keys.page > 0)
+        if (w.cache.keys.page > 0) {
+            int64_t page = w.cache.keys.page;
+            int64_t gone = first_key(&w, lengths[s]) / page;
+
             status = groat__host_check_pages(
-                table + s * w.cache.keys.pitch, lengths[s], w.cache.keys.page,
-                w.cache.keys.blocks, FAMILY, error);
+                table + s * w.cache.keys.pitch + gone, lengths[s] - gone * page,
+                page, w.cache.keys.blocks, FAMILY, error);
+        }
     }
     return status;
 }

@@ -119,14 +119,11 @@ struct producer {
                step_of_ring % stages * slot_bytes;
     }
 
-    // Loads the table entry of the lane's next key, maybe past the end.  Those
-    // in front of the first key that a query sees may be of pages given back.
+    // Loads the table entry of the lane's next key, maybe past the end.
     GROAT_DEVICE void ask()
     {
-        u32 mine = one_page ? key : key + lane_index() % slot_keys;
+        const u32 mine = one_page ? key : key + lane_index() % slot_keys;
 
-        if constexpr (begins_late)
-            mine = mine > begin ? mine : begin;
         if constexpr (paged)
             if (step < steps)
                 entry =
@@ -166,7 +163,8 @@ struct producer {
         enter(args);
     }
 
-    // Whether the slot's key `mine` is one to copy.
+    // Whether the slot's key `mine` is one to copy: those in front of the first
+    // key that a query sees may be of pages given back.
     GROAT_DEVICE bool has(u32 mine) const
     {
         return key + mine < end && (!begins_late || key + mine >= begin);

@@ -193,9 +193,10 @@ static const mutant table[] = {
      0},
     {NONE, {"u32 units_of(", "length == 0", 0, "false"}, 0, NV},
     /* keys */
-    {ONE, {IN_ROWS, "key + mine < end", 0, "true"}, 0, NV},
+    {ONE, {"bool has(", "key + mine < end", 0, "true"}, 0, NV},
     /* Entries behind the last key exist, and are not used. */
     {MANY, {"void ask(", "least_of(mine, last)", 0, "mine"}, 0, 0},
+    {MANY, {"bool has(", "key + mine >= begin", 0, "true"}, NV, 0},
     {ONE, {IN_ROWS, "mixed<all>(mine, at % all)", 0, "at % all"}, 0, NV},
     {ONE, {"void score(", "lane % 16", 0, "lane % 8"}, 0, NV},
     {ONE, {"void score(", "k + lane / 16", 0, "k"}, 0, NV},
@@ -213,7 +214,7 @@ static const mutant table[] = {
     {MANY, {"sight(const", "end > seen", 0, "end >= seen"}, 0, 0},
     {ODD, {IN_SEEN, "at >= q.end[n][j] || key >= length", 0, "false"}, 0, NV},
     {CHUNKS, {"sight(const", "(end - 1) /", 0, "end /"}, 0, NV},
-    {CHUNKS, {"u32 skipped(", "length, 0", 0, "length, rows - 1"}, 0, NV},
+    {CHUNKS, {"u32 first_seen(", "length, 0", 0, "length, rows - 1"}, 0, NV},
     {CHUNKS, {"segment next(", "- skipped(args, at.length)", 0, ""}, 0, NV},
     {TREE, {IN_SEEN, "+ q_len >= length", 0, "+ q_len > length"}, 0, NV},
     {TREE, {"sight(const", "if constexpr (tree)", 0, "if (false)"}, 0, NV},
