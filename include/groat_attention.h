@@ -29,9 +29,9 @@
  * and an lse of -infinity, unless there is a sink, which is below infinity.
  * Keys in front of the first one that a query of the sequence sees, and bytes
  * of the cache that are no key of a sequence, are not read; entries of the page
- * table for these alone are not used.  A value that a query does not see counts nothing
- * if it is finite; a NaN or infinity that another query of the sequence sees,
- * or of a key that `score` hides, makes the query's output a NaN.
+ * table for these alone are not used.  A value that a query does not see counts
+ * nothing if it is finite; a NaN or infinity that another query of the sequence
+ * sees, or of a key that `score` hides, makes the query's output a NaN.
  *
  * CUSTOM SCORES.  shape.score is a C expression that is compiled into the
  * kernel, in which
