@@ -11,6 +11,8 @@
 #include "judge/fiber.h"
 #include "judge/threads.h"
 
+enum { SPARED = 50 }; /* signals, of which one comes each 20 ms */
+
 typedef enum stage { ENDED, NOT_BEGUN, UNDER_WAY, RUNNING } stage;
 
 static stage stage_of(const groat__judge *j, size_t fiber)
@@ -97,10 +99,11 @@ void groat__judge_interrupt(struct groat_cpu_env *env, uintptr_t at,
     /* The code may be bound before there are fibers. */
     if (j->fibers == NULL || !groat__judge_is_on_stack(j, stack))
         return;
-    /* A loop that calls hooks is left to these, which know its line: signals
-     * may come in a function that stands behind one. */
-    if (why == NULL && j->calls != j->calls_before) {
+    /* A loop that calls hooks is left to these for a while, which know its
+     * line: signals may come in a function that stands behind one. */
+    if (why == NULL && j->calls != j->calls_before && j->spared < SPARED) {
         j->calls_before = j->calls;
+        j->spared++;
         return;
     }
     f = groat__judge_fiber(j);

@@ -331,6 +331,7 @@ typedef struct groat__judge {
     uint64_t start_ns;     /* of the cluster's last run */
     uint32_t calls;        /* of hooks */
     uint32_t calls_before; /* when a signal came last */
+    uint32_t spared;       /* signals that were left to hooks */
     uint64_t path;         /* hash of the hook calls and their addresses */
     groat__judge_unwritten unwritten;
     groat__judge_held held;
