@@ -312,10 +312,8 @@ GROAT_DEVICE float scale_of(const place &at, const numbers &x, float of_tensor,
                                  scales + static_cast<u64>(at.head) * 4))
                            : 1.0f;
     const float most = largest_of(x);
-    const float scale =
-        most == 0
-            ? 1.0f
-            : fmin(fmax(most / largest_number, least_scale), largest);
+    const float wanted = fmax(most / largest_number, least_scale);
+    const float scale = most == 0 ? 1.0f : fmin(wanted, largest);
 
     if (at.is_there && at.chunk == 0)
         global_store4(scales + of_token * 4, float_bits(scale));
