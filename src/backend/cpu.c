@@ -31,7 +31,12 @@
 #include "kernels-src/common/cpu_tensor_map.h"
 
 enum {
-    STACK_BYTES = 768 << 10, /* CUDA's local memory has 512 KiB */
+    STACK_BYTES_LONG = 768 << 10, /* CUDA's local memory has 512 KiB */
+#ifdef __SANITIZE_ADDRESS__
+    STACK_BYTES = 256 << 10, /* ASan clears its shadow at each switch */
+#else
+    STACK_BYTES = STACK_BYTES_LONG,
+#endif
     STACK_BYTES_SANITIZE = 1 << 20,
     ALIGN = 256,
     BUILD_ID_MAX = 64,
@@ -467,6 +472,8 @@ static groat_status run_plain(cpu *c, const groat__module *module,
     found_tls found = {0};
     groat_status status;
 
+    if (launch->stack_bytes < STACK_BYTES_LONG)
+        launch->stack_bytes = STACK_BYTES_LONG;
     module->plain(plain);
     found.image = plain->image;
     (void)dl_iterate_phdr(find_tls, &found);
