@@ -319,18 +319,17 @@ static groat_status parse_item(groat__params *params, given *set,
 {
     const groat_family *family = params->family;
     const char *equals = memchr(item, '=', len);
-    size_t name_len = equals == NULL ? 0 : (size_t)(equals - item);
-    const char *value = item + name_len + 1;
-    size_t value_len = len - name_len - 1;
-    size_t slot;
+    const char *value;
+    size_t name_len, value_len, slot;
 
     if (equals == NULL)
         return groat__fail(error, GROAT_INVALID,
                            "%s: '%.*s' is not of the form name=value",
                            family->name, shown(len), item);
-    name_len = trimmed(item, name_len);
-    for (; value_len > 0 && *value == ' '; value++)
-        value_len--;
+    name_len = trimmed(item, (size_t)(equals - item));
+    for (value = equals + 1; value < item + len && *value == ' ';)
+        value++;
+    value_len = (size_t)(item + len - value);
     slot = groat__family_slot(family, item, name_len);
     if (slot == GROAT__SLOTS || !family->slots[slot].is_param)
         return unknown_param(family, item, name_len, error);
