@@ -104,15 +104,15 @@ groat_status groat__append_check_run(const groat_append_shape *s,
         {"arguments.rope_rows", a->rope_rows, rotates ? 1 : 0, UINT32_MAX},
     };
     const groat__needed_address places[] = {
-        {"new_keys", a->new_keys, 16, true, false},
-        {"new_values", a->new_values, 16, true, false},
-        {"page_table", a->page_table, 4, s->page > 0, false},
-        {"lengths", a->lengths, 4, true, false},
-        {"starts", a->starts, 4, true, true},
-        {"positions", a->positions, 4, true, true},
-        {"rope", a->rope, 16, rotates, false},
-        {"k_scales", a->k_scales, 4, scales, false},
-        {"v_scales", a->v_scales, 4, scales, false},
+        {"new_keys", a->new_keys, 16, true},
+        {"new_values", a->new_values, 16, true},
+        {"page_table", a->page_table, 4, s->page > 0},
+        {"lengths", a->lengths, 4, true},
+        {"starts", a->starts, 4, a->starts != 0},
+        {"positions", a->positions, 4, a->positions != 0},
+        {"rope", a->rope, 16, rotates},
+        {"k_scales", a->k_scales, 4, scales},
+        {"v_scales", a->v_scales, 4, scales},
     };
 
     status = groat__check_ranges(ranges, GROAT__COUNT(ranges), error);

@@ -27,14 +27,14 @@ groat_status groat__check_addresses(const groat__needed_address *addresses,
 {
     for (size_t i = 0; i < count; i++)
         if (addresses[i].needed &&
-            ((addresses[i].address == 0 && !addresses[i].optional) ||
+            (addresses[i].address == 0 ||
              addresses[i].address % addresses[i].unit != 0))
             return groat__fail(
                 error, GROAT_INVALID,
                 "arguments.%s is 0x%llx; allowed: multiples of "
                 "%u%s",
                 addresses[i].name, (unsigned long long)addresses[i].address,
-                addresses[i].unit, addresses[i].optional ? "" : ", not 0");
+                addresses[i].unit, addresses[i].address == 0 ? ", not 0" : "");
     return GROAT_OK;
 }
 

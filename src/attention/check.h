@@ -23,17 +23,15 @@ typedef struct groat__number_range {
 groat_status groat__check_ranges(const groat__number_range *ranges,
                                  size_t count, groat_error *error);
 
-/* An address in arguments, its alignment in bytes, whether it is used, and
- * whether it may be 0 then. */
+/* An address in arguments, its alignment in bytes, and whether it is used. */
 typedef struct groat__needed_address {
     const char *name;
     uint64_t address;
     unsigned unit;
-    bool needed, optional;
+    bool needed;
 } groat__needed_address;
 
-/* Errors: INVALID, with the first address that is misaligned, or 0 where it may
- * not be. */
+/* Errors: INVALID, with the first address that is 0 or misaligned. */
 groat_status groat__check_addresses(const groat__needed_address *addresses,
                                     size_t count, groat_error *error);
 
