@@ -259,14 +259,15 @@ groat_status groat_decode_reference(const groat_decode_shape *shape,
 
     if (status == GROAT_OK)
         status = groat__decode_check_inputs(shape, arguments, error);
-    if (status == GROAT_OK)
-        status = groat__decode_planes(shape, arguments, &r.plane[0],
-                                      &r.plane[1], error);
+    if (status != GROAT_OK || arguments->sequences == 0)
+        return status;
+    status =
+        groat__decode_planes(shape, arguments, &r.plane[0], &r.plane[1], error);
     if (status == GROAT_OK)
         status = bind_score(&r, error);
     if (status == GROAT_OK)
         status = check_lengths(&r, &longest, error);
-    if (status != GROAT_OK || arguments->sequences == 0)
+    if (status != GROAT_OK)
         return status;
     r.group = shape->heads / shape->kv_heads;
     r.value_dim = groat__decode_value_dim(shape);

@@ -149,22 +149,21 @@ groat_status groat__decode_check_inputs(const groat_decode_shape *s,
     bool scales = s->kv_dtype == GROAT_DECODE_E4M3 &&
                   s->kv_scale != GROAT_DECODE_OF_TENSOR;
 
-    if (status != GROAT_OK)
+    if (status != GROAT_OK || a->sequences == 0)
         return status;
-    const bool paged = s->page > 0 && a->sequences > 0;
     const groat__number_range ranges[] = {
         {"arguments.sequences", a->sequences, 0, s->sequences},
-        {"arguments.pitch", a->pitch, paged ? 1 : 0, UINT32_MAX},
+        {"arguments.pitch", a->pitch, s->page > 0 ? 1 : 0, UINT32_MAX},
     };
     const groat__needed_address places[] = {
-        {"queries", a->queries, 8, true, false},
-        {"lengths", a->lengths, 4, true, false},
-        {"page_table", a->page_table, 4, s->page > 0, false},
-        {"sinks", a->sinks, 4, (s->flags & GROAT_DECODE_SINK) != 0, false},
-        {"slopes", a->slopes, 4, (s->flags & GROAT_DECODE_ALIBI) != 0, false},
-        {"tree", a->tree, 4, (s->flags & GROAT_DECODE_TREE) != 0, false},
-        {"k_scales", a->k_scales, 4, scales, false},
-        {"v_scales", a->v_scales, 4, scales, false},
+        {"queries", a->queries, 8, true},
+        {"lengths", a->lengths, 4, true},
+        {"page_table", a->page_table, 4, s->page > 0},
+        {"sinks", a->sinks, 4, (s->flags & GROAT_DECODE_SINK) != 0},
+        {"slopes", a->slopes, 4, (s->flags & GROAT_DECODE_ALIBI) != 0},
+        {"tree", a->tree, 4, (s->flags & GROAT_DECODE_TREE) != 0},
+        {"k_scales", a->k_scales, 4, scales},
+        {"v_scales", a->v_scales, 4, scales},
     };
 
     if (a->named == NULL && a->named_count > 0)
@@ -173,7 +172,7 @@ groat_status groat__decode_check_inputs(const groat_decode_shape *s,
             "arguments.named is NULL and named_count is %u; allowed: 0",
             a->named_count);
     status = groat__check_ranges(ranges, GROAT__COUNT(ranges), error);
-    if (status == GROAT_OK && a->sequences > 0)
+    if (status == GROAT_OK)
         status = groat__check_addresses(places, GROAT__COUNT(places), error);
     return status;
 }
@@ -187,9 +186,9 @@ groat_status groat__decode_check_run(const groat_decode_shape *s,
     if (status != GROAT_OK || a->sequences == 0)
         return status;
     const groat__needed_address places[] = {
-        {"output", a->output, 8, true, false},
-        {"lse", a->lse, 4, (s->flags & GROAT_DECODE_LSE) != 0, false},
-        {"workspace", a->workspace, 16, true, false},
+        {"output", a->output, 8, true},
+        {"lse", a->lse, 4, (s->flags & GROAT_DECODE_LSE) != 0},
+        {"workspace", a->workspace, 16, true},
     };
 
     return groat__check_addresses(places, GROAT__COUNT(places), error);
