@@ -33,7 +33,7 @@ struct groat_decode {
     size_t count_bytes; /* of the counters at the workspace's start */
     size_t workspace;
     uint64_t unit_keys; /* keys of a unit of work */
-    uint64_t depth;     /* units of a key, of those in one row; 0: no row */
+    uint64_t most_keys; /* of all sequences, in whole units */
 };
 
 /* ---- the kernel ---------------------------------------------------------- */
@@ -64,29 +64,29 @@ static groat_status get_kernel(groat_context *context, const char *target,
     return status;
 }
 
-/* Strips of a sequence that a set of blocks has one after the other; see
- * block_sets in paged_attention_decode/work.h. */
-static uint64_t depth_of(const groat_decode *d, uint64_t width)
+/* The kernel counts the units of all sequences in 32 bits: of each strip, where
+ * a set of blocks has those of a sequence one after the other (see block_sets
+ * in paged_attention_decode/work.h).  Clusters count those of one strip. */
+static uint64_t count_keys(const groat_decode *d, uint64_t strips)
 {
-    if (d->choice.cluster > 1)
-        return 0;
-    return 16 * (d->choice.blocks % width) > d->choice.blocks ? width : 1;
+    uint64_t idle = d->choice.blocks % strips;
+    uint64_t depth = 16 * idle > d->choice.blocks ? strips : 1;
+
+    return d->choice.cluster > 1 ? UINT64_MAX
+                                 : UINT32_MAX / depth * d->unit_keys;
 }
 
-/* The kernel counts the units of all sequences in 32 bits. */
-static groat_status check_units(const groat_decode *d, unsigned sequences,
-                                unsigned keys, groat_error *error)
+static groat_status check_keys(const groat_decode *d, unsigned sequences,
+                               unsigned keys, groat_error *error)
 {
-    uint64_t units = sequences * ((keys + d->unit_keys - 1) / d->unit_keys);
+    uint64_t all = sequences * (keys + d->unit_keys - 1);
 
-    if (d->depth == 0 || units <= UINT32_MAX / d->depth)
+    if (all <= d->most_keys)
         return GROAT_OK;
     return groat__fail(error, GROAT_INVALID,
                        "arguments.sequences is %u, with up to %u keys each by "
-                       "pitch and shape; allowed: 2^32 units of %llu keys in "
-                       "all, and these are %llu",
-                       sequences, keys, (unsigned long long)d->unit_keys,
-                       (unsigned long long)(units * d->depth));
+                       "pitch and shape; allowed: %llu keys in all",
+                       sequences, keys, (unsigned long long)d->most_keys);
 }
 
 /* The workspace holds the counters, then the partial sums of the splits. */
@@ -117,7 +117,7 @@ static groat_status plan_workspace(groat_decode *d, groat_error *error)
                            "%llu strips of %u keys",
                            (unsigned long long)strips, s->keys);
     d->unit_keys = (uint64_t)unit;
-    d->depth = depth_of(d, (uint64_t)(s->kv_heads * of_head));
+    d->most_keys = count_keys(d, (uint64_t)(s->kv_heads * of_head));
     return GROAT_OK;
 }
 
@@ -270,14 +270,13 @@ groat_status groat_decode_run(const groat_decode *decode,
         return groat__fail_unusable("decode", decode, error);
     s = &decode->shape;
     status = groat__decode_check_run(s, a, error);
-    if (status == GROAT_OK && a->sequences == 0)
-        return GROAT_OK;
-    if (status == GROAT_OK)
-        status = groat__decode_planes(s, a, &keys, &values, error);
+    if (status != GROAT_OK || a->sequences == 0)
+        return status;
+    status = groat__decode_planes(s, a, &keys, &values, error);
     if (status == GROAT_OK)
         status = groat__decode_score_bind(&decode->score, a, &named, error);
     if (status == GROAT_OK)
-        status = check_units(decode, a->sequences, most_keys(s, a), error);
+        status = check_keys(decode, a->sequences, most_keys(s, a), error);
     if (status != GROAT_OK)
         return status;
     args = (struct paged_attention_decode_args){
