@@ -32,9 +32,10 @@ constexpr mma_number wide = dtype == dtype_f16 ? mma_f16 : mma_bf16;
 constexpr float largest_number =
     kv_dtype == kv_dtype_e4m3fnuz ? 240.0f : 448.0f;
 constexpr float least_scale = 1.17549435e-38f; // whose reciprocal is finite
+constexpr float largest_scale = 3.4e38f;
 // paged_attention_decode multiplies weights with scales of values in f16.
 constexpr float largest_value_scale =
-    kv_dtype == kv_dtype_e4m3 ? 255.0f : 3.4e38f;
+    kv_dtype == kv_dtype_e4m3 ? 255.0f : largest_scale;
 constexpr u32 chunk_elements = lane_elements;
 constexpr bool alike = value_dim == head_dim; // values lie as keys do
 
@@ -399,7 +400,7 @@ GROAT_DEVICE void run(const kv_cache_append_args &args)
 
     store_narrow(args.k + to, at.is_there, x,
                  scale_of(at, x, args.k_scale, args.k_scales, of_token,
-                          3.4e38f));
+                          largest_scale));
     store_narrow(args.v + value_to, has_value, y,
                  scale_of(at, y, args.v_scale, args.v_scales, of_token,
                           largest_value_scale));
