@@ -517,14 +517,14 @@ static void add_way(const groat__cuda_param *param, const char *dtype,
                     const char *words, groat__str *out)
 {
     const char *way = *words != '\0' ? words : param->constant ? "in" : "inout";
-    size_t len = strlen(way);
+    size_t len = strcspn(way, " ");
+    bool known = is_way(way, len);
 
     groat__str_add(out, way);
-    if (*way == 'i' && is_way(way, len))
+    if (known && *way == 'i' && way[len] == '\0')
         groat__str_add(out,
                        is_float(dtype) ? " random(-1, 1)" : " random(0, 100)");
-    if (is_way(way, strcspn(way, " ")) && strncmp(way, "in ", 3) != 0 &&
-        strcmp(way, "in") != 0 && !has_tolerance(way))
+    if (known && strncmp(way, "in", len) != 0 && !has_tolerance(way))
         groat__str_add(out, tolerance_of(dtype));
 }
 

@@ -100,7 +100,7 @@ static bool is_specifier(const token *t)
 typedef struct kind {
     bool host;        /* it has a word of host code, and none of the device */
     token kernel;     /* the name of a __global__ function; or no token */
-    const char *from; /* begins the declaration */
+    const char *from; /* where one that is left out begins */
 } kind;
 
 /* Follows the name of a function: the last word in front of its parameters.
@@ -120,6 +120,7 @@ static void read_name(const token *t, int *angle, bool *named, token *name)
 static kind read_declaration(cursor *c, token t)
 {
     const bool more = is_long(&t);
+    const char *first = t.at;
     bool host = false;
     bool device = false;
     bool kernel = false;
@@ -145,8 +146,9 @@ static kind read_declaration(cursor *c, token t)
         if (depth <= 0 && groat__cuda_is(&t, "}") && !more && !goes_on(*c))
             break;
     }
-    return (kind){host && !device, kernel && named ? name : (token){"", 0, 0},
-                  from};
+    host = host && !device;
+    return (kind){host, kernel && named ? name : (token){"", 0, 0},
+                  host ? first : from};
 }
 
 /* Whether a namespace or a block of extern "C" opens; reads to behind its
@@ -204,8 +206,6 @@ static bool drop(const char *text, const char *entry, groat__str *out)
             found = found || k.kernel.len > 0;
             continue;
         }
-        if (k.host)
-            k.from = t.at;
         groat__str_addn(out, done, (size_t)(k.from - done));
         add_lines(out, k.from, c.at);
         done = c.at;
