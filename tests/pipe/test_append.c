@@ -415,7 +415,14 @@ START_TEST(keys_below_zero)
     const char *target = "cpu:sm_80";
     groat_append_shape shape = GROAT_APPEND_SHAPE_INIT;
     groat_append_arguments a = GROAT_APPEND_ARGUMENTS_INIT;
-    groat_kv_cache cache = GROAT_KV_CACHE_INIT;
+    groat_kv_cache cache = {.size = sizeof(cache),
+                            .elem_bytes = 2,
+                            .blocks = 1,
+                            .planes = 2,
+                            .layers = 1,
+                            .page = 1024,
+                            .heads = 1,
+                            .dim = 64};
     groat_append *append = NULL;
     const size_t bytes = 2 * 1024 * 64 * 2;
     unsigned char *seen = calloc(bytes, 1), *poison = malloc(bytes);
@@ -424,13 +431,6 @@ START_TEST(keys_below_zero)
     shape.kv_heads = 1;
     shape.head_dim = 64;
     shape.page = 1024;
-    cache.elem_bytes = 2;
-    cache.blocks = 1;
-    cache.planes = 2;
-    cache.layers = 1;
-    cache.page = 1024;
-    cache.heads = 1;
-    cache.dim = 64;
     a.keys = &cache;
     a.sequences = 1;
     a.tokens = a.each = 2;

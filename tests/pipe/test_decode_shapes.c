@@ -201,7 +201,15 @@ START_TEST(too_many_keys)
     groat_decode_shape shape = SHAPE(64, 1, INT32_MAX, .page = 16);
     groat_decode_choice choice = GROAT_DECODE_CHOICE_INIT;
     groat_decode_arguments a = GROAT_DECODE_ARGUMENTS_INIT;
-    groat_kv_cache cache = GROAT_KV_CACHE_INIT;
+    groat_kv_cache cache = {.size = sizeof(cache),
+                            .address = 4096,
+                            .elem_bytes = 2,
+                            .blocks = 1,
+                            .planes = 2,
+                            .layers = 1,
+                            .page = 16,
+                            .heads = 2,
+                            .dim = 64};
     groat_decode *decode = NULL;
 
     shape.heads = 8;
@@ -211,15 +219,8 @@ START_TEST(too_many_keys)
     ck_assert_int_eq(groat_decode_open(context, "cpu:sm_80", &shape, &choice,
                                        &decode, &fix.error),
                      GROAT_OK);
-    cache.address = a.queries = a.page_table = a.lengths = a.output =
-        a.workspace = 4096; /* not read */
-    cache.elem_bytes = 2;
-    cache.blocks = 1;
-    cache.planes = 2;
-    cache.layers = 1;
-    cache.page = 16;
-    cache.heads = 2;
-    cache.dim = 64;
+    a.queries = a.page_table = a.lengths = a.output = a.workspace =
+        cache.address; /* not read */
     a.keys = &cache;
     a.sequences = 40;
     a.pitch = 1U << 27;
