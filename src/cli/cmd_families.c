@@ -192,15 +192,13 @@ static void print_params(const groat_family *family)
 
 static void print_derived(const groat_family *family, const groat_spec *spec)
 {
-    static const char *const names[] = {"  derived", "unit", "meaning",
-                                        "expression"};
-    static const char *const valued[] = {"  derived", "unit", "meaning",
-                                         "value"};
+    const char *const names[] = {"  derived", "unit", "meaning",
+                                 spec ? "value" : "expression"};
     groat__table table = {.columns = 4, .fold = true};
 
     if (!groat_family_derived_count(family))
         return;
-    heads(&table, spec ? valued : names);
+    heads(&table, names);
     for (size_t i = 0; i < groat_family_derived_count(family); i++) {
         groat_param_info info = {.size = sizeof(info)};
         int64_t value = 0;

@@ -18,17 +18,15 @@ static groat_status add_name(groat__decode_names *out, const char *word,
     if (equals == NULL || equals == word)
         return groat__cli_error(error, GROAT_INVALID,
                                 "'%s' is not of the form NAME=VALUE", word);
-    name = strndup(word, (size_t)(equals - word));
-    if (name == NULL)
-        return groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
     for (unsigned i = 0; i < out->count; i++)
-        if (strcmp(out->named[i].name, name) == 0) {
-            free(name);
+        if (groat__is_text(word, (size_t)(equals - word), out->named[i].name))
             return groat__cli_error(error, GROAT_INVALID,
                                     "%s is given twice, the second time as "
                                     "'%s'",
                                     out->named[i].name, word);
-        }
+    name = strndup(word, (size_t)(equals - word));
+    if (name == NULL)
+        return groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
     out->named[out->count++] = (groat_decode_named){.name = name};
     *value = equals + 1;
     return GROAT_OK;
