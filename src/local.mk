@@ -311,6 +311,7 @@ groat_SOURCES += \
 	%D%/cli/family/new.h \
 	%D%/cli/family/npy.c \
 	%D%/cli/family/npy.h \
+	%D%/cli/family/open.c \
 	%D%/cli/family/reference.c \
 	%D%/cli/family/reference.h \
 	%D%/cli/family/run_def.c \

@@ -5,26 +5,17 @@
  */
 #include "cli/family/folder.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
-#include "base/fs.h"
 #include "kernels-src/driver/element.h"
 #include "kernels-src/driver/shared.h"
 #include "groat_tensor.h"
 #include "spec/expr.h"
 
-enum {
-    TEXT_BYTES_MAX = 1 << 20, /* of run.def, args.h */
-    ENUMERATOR_MAX = 64
-};
+enum { ENUMERATOR_MAX = 64 };
 
 static const uint64_t buffer_bytes_max = (uint64_t)1 << 40;
 
@@ -32,19 +23,6 @@ static const groat__folder *folder_of(const groat_plan *plan)
 {
     /* driver is its first member. */
     return (const groat__folder *)(const void *)plan->driver;
-}
-
-GROAT_PRINTF(4, 5)
-static groat_status refuse(const groat__folder *f, int line, groat_error *error,
-                           const char *format, ...)
-{
-    char what[300];
-    va_list args;
-
-    va_start(args, format);
-    (void)vsnprintf(what, sizeof(what), format, args);
-    va_end(args);
-    return groat__run_def_fail(&f->def, line, GROAT_INVALID, what, error);
 }
 
 /* ---- what names and expressions are worth ---------------------------------
@@ -108,9 +86,11 @@ static groat_status evaluate(const scope *s, const char *text, int line,
         text, strlen(text), find_name, (void *)(uintptr_t)s, &expr, &inner);
 
     if (status == GROAT_OK && !groat__expr_eval(&expr, NULL, out, &why))
-        status = refuse(s->folder, line, error, "'%.100s': %s", text, why);
+        status = groat__run_def_refuse(&s->folder->def, line, error,
+                                       "'%.100s': %s", text, why);
     else if (status != GROAT_OK)
-        status = refuse(s->folder, line, error, "%.250s", inner.text);
+        status = groat__run_def_refuse(&s->folder->def, line, error, "%.250s",
+                                       inner.text);
     groat__expr_free(&expr);
     groat_error_clear(&inner);
     return status;
@@ -172,11 +152,11 @@ static groat_status resolve_args(scope *s, const int64_t *given,
                               &plan->values[i], error);
         if (status == GROAT_OK && arg->type == GROAT_ARG_INT &&
             (plan->values[i] < arg->min || plan->values[i] > arg->max))
-            status = refuse(s->folder, def->arg_line[i], error,
-                            "%.64s is %" PRId64 ", allowed are %" PRId64
-                            " to %" PRId64 " %.40s",
-                            arg->name, plan->values[i], arg->min, arg->max,
-                            arg->unit);
+            status = groat__run_def_refuse(
+                &s->folder->def, def->arg_line[i], error,
+                "%.64s is %" PRId64 ", allowed are %" PRId64 " to %" PRId64
+                " %.40s",
+                arg->name, plan->values[i], arg->min, arg->max, arg->unit);
         if (status != GROAT_OK)
             return status;
     }
@@ -196,13 +176,14 @@ static groat_status plan_shape(const scope *s, const groat__run_buffer *from,
         if (status != GROAT_OK)
             return status;
         if (to->shape[k] < 0)
-            return refuse(s->folder, from->line, error,
-                          "'%.100s' is %" PRId64 ", below 0", from->shape[k],
-                          to->shape[k]);
+            return groat__run_def_refuse(&s->folder->def, from->line, error,
+                                         "'%.100s' is %" PRId64 ", below 0",
+                                         from->shape[k], to->shape[k]);
         if (__builtin_mul_overflow(bytes, (uint64_t)to->shape[k], &bytes) ||
             bytes > buffer_bytes_max)
-            return refuse(s->folder, from->line, error,
-                          "buffer %.64s has more than 2^40 bytes", from->name);
+            return groat__run_def_refuse(
+                &s->folder->def, from->line, error,
+                "buffer %.64s has more than 2^40 bytes", from->name);
     }
     to->bytes = bytes;
     return GROAT_OK;
@@ -257,16 +238,18 @@ static groat_status range_of(const scope *s, const groat__run_buffer *from,
         range[1] = floor(range[1]);
     }
     if (range[0] > range[1])
-        return refuse(s->folder, from->line, error,
-                      "random from %g to %g of buffer %.64s: the first must be "
-                      "no more than the second",
-                      range[0], range[1], from->name);
+        return groat__run_def_refuse(
+            &s->folder->def, from->line, error,
+            "random from %g to %g of buffer %.64s: the first must be "
+            "no more than the second",
+            range[0], range[1], from->name);
     return has_range(element, range)
                ? GROAT_OK
-               : refuse(s->folder, from->line, error,
-                        "random from %g to %g of buffer %.64s: %s does not "
-                        "have these numbers",
-                        range[0], range[1], from->name, element->name);
+               : groat__run_def_refuse(
+                     &s->folder->def, from->line, error,
+                     "random from %g to %g of buffer %.64s: %s does not "
+                     "have these numbers",
+                     range[0], range[1], from->name, element->name);
 }
 
 static groat_status plan_buffer(const scope *s, const groat__run_buffer *from,
@@ -279,10 +262,11 @@ static groat_status plan_buffer(const scope *s, const groat__run_buffer *from,
     to->name = from->name;
     to->element = element_of(f, s->spec, from->dtype);
     if (to->element == NULL)
-        return refuse(f, from->line, error,
-                      "'%.60s' is no dtype; dtypes: %s, or {PARAMETER} whose "
-                      "value is one of them or fp8",
-                      from->dtype, GROAT__ELEMENT_NAMES);
+        return groat__run_def_refuse(
+            &f->def, from->line, error,
+            "'%.60s' is no dtype; dtypes: %s, or {PARAMETER} whose "
+            "value is one of them or fp8",
+            from->dtype, GROAT__ELEMENT_NAMES);
     to->output = from->output;
     to->filled = from->output && from->input;
     to->file = from->fill == GROAT__FILL_FILE ? from->path : NULL;
@@ -292,9 +276,10 @@ static groat_status plan_buffer(const scope *s, const groat__run_buffer *from,
     if (to->tolerance != GROAT_TOLERANCE_EXACT &&
         to->tolerance != GROAT_TOLERANCE_NONE &&
         to->element->kind != GROAT__ELEMENT_FLOAT)
-        return refuse(f, from->line, error,
-                      "ulp and relative are for floats, %.60s is exact or none",
-                      to->element->name);
+        return groat__run_def_refuse(
+            &f->def, from->line, error,
+            "ulp and relative are for floats, %.60s is exact or none",
+            to->element->name);
     status = plan_shape(s, from, to, error);
     if (status == GROAT_OK && from->fill == GROAT__FILL_RANDOM)
         status = range_of(s, from, to->element, range, error);
@@ -315,10 +300,11 @@ static groat_status plan_grid(const scope *s, groat_plan *plan,
         if (status != GROAT_OK)
             return status;
         if (value < 1 || value > INT32_MAX)
-            return refuse(s->folder, def->grid_line, error,
-                          "'%.100s' is %" PRId64 ", allowed are 1 to 2^31 - 1 "
-                          "blocks",
-                          def->grid[i], value);
+            return groat__run_def_refuse(&s->folder->def, def->grid_line, error,
+                                         "'%.100s' is %" PRId64
+                                         ", allowed are 1 to 2^31 - 1 "
+                                         "blocks",
+                                         def->grid[i], value);
         plan->grid[i] = (unsigned)value;
     }
     return GROAT_OK;
@@ -338,8 +324,9 @@ static groat_status plan_moved(const scope *s, groat_plan *plan,
         return GROAT_OK;
     status = evaluate(s, def->moved, def->moved_line, &moved, error);
     if (status == GROAT_OK && moved < 0)
-        status = refuse(s->folder, def->moved_line, error,
-                        "moved is %" PRId64 " bytes, below 0", moved);
+        status =
+            groat__run_def_refuse(&s->folder->def, def->moved_line, error,
+                                  "moved is %" PRId64 " bytes, below 0", moved);
     plan->moved_bytes = (uint64_t)moved;
     return status;
 }
@@ -442,10 +429,11 @@ static groat_status put_whole(const groat__folder *f, int line,
             ? value < 0 || (bits < 64 && value >> bits != 0)
             : bits < 64 && value >> (bits - 1) != 0 &&
                   value >> (bits - 1) != -1)
-        return refuse(f, line, error,
-                      "field %.64s of args.h has %zu bits, which do not hold "
-                      "%" PRId64,
-                      field->name, bits, value);
+        return groat__run_def_refuse(
+            &f->def, line, error,
+            "field %.64s of args.h has %zu bits, which do not hold "
+            "%" PRId64,
+            field->name, bits, value);
     memcpy(args + field->at, &value, field->bytes);
     return GROAT_OK;
 }
@@ -457,15 +445,17 @@ static groat_status put_real(const groat__folder *f, int line,
     float narrow = (float)value;
 
     if (field->kind != GROAT__FIELD_FLOAT)
-        return refuse(f, line, error,
-                      "field %.64s of args.h is an integer, and is given a "
-                      "float",
-                      field->name);
+        return groat__run_def_refuse(
+            &f->def, line, error,
+            "field %.64s of args.h is an integer, and is given a "
+            "float",
+            field->name);
     if (field->bytes == 4 && isfinite(value) && !isfinite(narrow))
-        return refuse(f, line, error,
-                      "field %.64s of args.h is a float, which does not hold "
-                      "%g",
-                      field->name, value);
+        return groat__run_def_refuse(
+            &f->def, line, error,
+            "field %.64s of args.h is a float, which does not hold "
+            "%g",
+            field->name, value);
     memcpy(args + field->at,
            field->bytes == 4 ? (void *)&narrow : (void *)&value, field->bytes);
     return GROAT_OK;
@@ -476,10 +466,11 @@ static groat_status put_address(const groat__folder *f, int line,
                                 unsigned char *args, groat_error *error)
 {
     if (field->kind == GROAT__FIELD_FLOAT || field->bytes != 8)
-        return refuse(f, line, error,
-                      "field %.64s of args.h is given a buffer's address; it "
-                      "must be an integer of 8 bytes",
-                      field->name);
+        return groat__run_def_refuse(
+            &f->def, line, error,
+            "field %.64s of args.h is given a buffer's address; it "
+            "must be an integer of 8 bytes",
+            field->name);
     memcpy(args + field->at, &address, sizeof(address));
     return GROAT_OK;
 }
@@ -490,16 +481,6 @@ static groat__reference *reference_of(const groat__folder *f)
     return (groat__reference *)(uintptr_t)&f->reference;
 }
 
-/* Returns the index of the buffer of that name, or buffer_count. */
-static size_t buffer_of(const groat__run_def *def, const char *name)
-{
-    size_t i = 0;
-
-    while (i < def->buffer_count && strcmp(def->buffers[i].name, name) != 0)
-        i++;
-    return i;
-}
-
 /* Sets a field from `value`: the name of a buffer or an argument, or an
  * expression. */
 static groat_status put(const scope *s, const char *value, int line,
@@ -507,7 +488,7 @@ static groat_status put(const scope *s, const char *value, int line,
                         unsigned char *args, groat_error *error)
 {
     const groat__folder *f = s->folder;
-    size_t buffer = buffer_of(&f->def, value);
+    size_t buffer = groat__run_def_buffer(&f->def, value);
     int64_t number = 0;
     groat_status status;
 
@@ -543,19 +524,21 @@ static groat_status describe(const scope *s, const groat__run_map *map,
     out->elem_bytes = (unsigned)buffer->element->bytes;
     out->rank = (unsigned)buffer->rank;
     if (map->rank != buffer->rank)
-        return refuse(s->folder, map->line, error,
-                      "the box has %zu dimensions, buffer %.64s has %zu",
-                      map->rank, map->buffer, buffer->rank);
+        return groat__run_def_refuse(
+            &s->folder->def, map->line, error,
+            "the box has %zu dimensions, buffer %.64s has %zu", map->rank,
+            map->buffer, buffer->rank);
     for (size_t k = 0; k < buffer->rank && status == GROAT_OK; k++) {
         size_t from = buffer->rank - 1 - k;
         int64_t box = 0;
 
         status = evaluate(s, map->box[from], map->line, &box, error);
         if (status == GROAT_OK && (box < 1 || box > 256))
-            status = refuse(s->folder, map->line, error,
-                            "'%.100s' is %" PRId64 ", a box has 1 to 256 "
-                            "elements of a dimension",
-                            map->box[from], box);
+            status = groat__run_def_refuse(&s->folder->def, map->line, error,
+                                           "'%.100s' is %" PRId64
+                                           ", a box has 1 to 256 "
+                                           "elements of a dimension",
+                                           map->box[from], box);
         out->box[k] = (unsigned)box;
         out->dims[k] = (uint64_t)buffer->shape[from];
         if (k > 0)
@@ -584,17 +567,18 @@ static groat_status put_map(groat_context *context, const scope *s,
                            "%.64s/run.def: field %.64s of args.h is a tensor "
                            "map: write: map %.64s = BUFFER [BOX, ...] SPAN",
                            f->def.family, field->name, field->name);
-    index = buffer_of(&f->def, map->buffer);
+    index = groat__run_def_buffer(&f->def, map->buffer);
     status = describe(s, map, &p->buffers[index], &tensor, error);
     if (status == GROAT_OK)
         status = evaluate(s, map->span, map->line, &span, error);
     if (status != GROAT_OK)
         return status;
     if (span != 0 && span != 32 && span != 64 && span != 128)
-        return refuse(f, map->line, error,
-                      "'%.100s' is %" PRId64 "; a swizzle's span has 0 (none), "
-                      "32, 64 or 128 bytes",
-                      map->span, span);
+        return groat__run_def_refuse(&f->def, map->line, error,
+                                     "'%.100s' is %" PRId64
+                                     "; a swizzle's span has 0 (none), "
+                                     "32, 64 or 128 bytes",
+                                     map->span, span);
     tensor.swizzle =
         (groat_swizzle)(span >= 32 ? 1 + (span >= 64) + (span >= 128) : 0);
     tensor.address = addresses[index];
@@ -618,18 +602,6 @@ static const groat__run_bind *bind_of(const groat__run_def *def,
     return NULL;
 }
 
-/* Returns the line of the buffer or argument of that name, or 0. */
-static int line_of(const groat__run_def *def, const char *name)
-{
-    for (size_t i = 0; i < def->buffer_count; i++)
-        if (strcmp(def->buffers[i].name, name) == 0)
-            return def->buffers[i].line;
-    for (size_t i = 0; i < def->arg_count; i++)
-        if (strcmp(def->args[i].name, name) == 0)
-            return def->arg_line[i];
-    return 0;
-}
-
 /* A field without a bind takes the buffer, argument or constant of its name. */
 static groat_status bind(groat_context *context, const groat_spec *spec,
                          groat_plan *p, const uint64_t *addresses,
@@ -643,7 +615,8 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
     for (size_t i = 0; i < f->args.count && status == GROAT_OK; i++) {
         const groat__field *field = &f->args.fields[i];
         const groat__run_bind *own = bind_of(&f->def, field->name);
-        int line = own != NULL ? own->line : line_of(&f->def, field->name);
+        int line =
+            own != NULL ? own->line : groat__run_def_line(&f->def, field->name);
 
         if (field->kind == GROAT__FIELD_MAP) {
             status = put_map(context, &s, field, p, addresses, p->args, error);
@@ -676,126 +649,7 @@ static groat_status expect(const groat_spec *spec, const groat_plan *p,
                                 index, data, error);
 }
 
-/* ---- opening ------------------------------------------------------------- */
-
-/* Reads a text file of the folder; *out is NULL where there is none. */
-static groat_status read_text(const groat__folder *f, const char *name,
-                              char **out, groat_error *error)
-{
-    groat__str path = {0};
-    groat_status status = GROAT_OK;
-    size_t bytes = 0;
-
-    *out = NULL;
-    groat__str_addf(&path, "%s/%s", f->path, name);
-    if (path.failed)
-        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a path");
-    if (access(path.data, F_OK) == 0)
-        status = groat__fs_read(path.data, TEXT_BYTES_MAX, out, &bytes, error);
-    if (status == GROAT_OK && *out != NULL && strlen(*out) != bytes)
-        status = groat__fail(error, GROAT_INVALID,
-                             "%s has a NUL at byte %zu; a text has none",
-                             path.data, strlen(*out));
-    groat__str_free(&path);
-    return status;
-}
-
-/* Checks that args.h has the field, and that it is a tensor map iff `map`. */
-static groat_status check_field(const groat__folder *f, const char *name,
-                                bool map, int line, groat_error *error)
-{
-    for (size_t k = 0; k < f->args.count; k++) {
-        const groat__field *field = &f->args.fields[k];
-
-        if (strcmp(field->name, name) != 0)
-            continue;
-        return (field->kind == GROAT__FIELD_MAP) == map
-                   ? GROAT_OK
-                   : refuse(f, line, error, "field %.64s of args.h is %s", name,
-                            map ? "no tensor map" : "a tensor map");
-    }
-    return refuse(f, line, error, "args.h has no field %.64s", name);
-}
-
-static groat_status check_name(const groat__folder *f, const char *name,
-                               const char *what, groat_error *error)
-{
-    int line = line_of(&f->def, name);
-
-    return line == 0
-               ? GROAT_OK
-               : refuse(f, line, error, "%.64s is a %s of params.def already",
-                        name, what);
-}
-
-/* Checks that no buffer or argument has the name of a parameter or constant. */
-static groat_status check_names(const groat__folder *f, groat_error *error)
-{
-    size_t params = groat_family_param_count(f->family);
-    size_t count = params + groat_family_derived_count(f->family);
-    groat_status status = GROAT_OK;
-
-    for (size_t i = 0; i < count && status == GROAT_OK; i++) {
-        groat_param_info info = {.size = sizeof(info)};
-        bool is_param = i < params;
-
-        if ((is_param ? groat_family_param(f->family, i, &info, NULL)
-                      : groat_family_derived(f->family, i - params, &info,
-                                             NULL)) == GROAT_OK)
-            status = check_name(f, info.name,
-                                is_param ? "parameter" : "constant", error);
-    }
-    return status;
-}
-
-/* Checks that each bind and map names an existing field and buffer. */
-static groat_status check_binds(const groat__folder *f, groat_error *error)
-{
-    const groat__run_def *def = &f->def;
-    groat_status status = GROAT_OK;
-
-    for (size_t i = 0; i < def->bind_count && status == GROAT_OK; i++)
-        status = check_field(f, def->binds[i].field, false, def->binds[i].line,
-                             error);
-    for (size_t i = 0; i < def->map_count && status == GROAT_OK; i++) {
-        const groat__run_map *map = &def->maps[i];
-
-        status = check_field(f, map->field, true, map->line, error);
-        if (status == GROAT_OK &&
-            buffer_of(def, map->buffer) == def->buffer_count)
-            status = refuse(f, map->line, error, "there is no buffer %.64s",
-                            map->buffer);
-    }
-    return status;
-}
-
-static groat_status read_files(groat__folder *f, groat_error *error)
-{
-    char *args = NULL;
-    groat_status status = groat__run_def_read(groat_family_name(f->family),
-                                              f->text, &f->def, error);
-
-    if (status == GROAT_OK)
-        status = read_text(f, "args.h", &args, error);
-    if (status == GROAT_OK && args == NULL)
-        status = groat__fail(error, GROAT_INVALID, "%s/args.h is not there",
-                             f->path);
-    if (status == GROAT_OK)
-        status = groat__args_struct_read(groat_family_name(f->family), args,
-                                         &f->args, error);
-    if (status == GROAT_OK && f->args.bytes > GROAT_PLAN_ARGS_BYTES)
-        status = groat__fail(error, GROAT_INVALID,
-                             "%s/args.h has %zu bytes of arguments, groat run "
-                             "gives %d at most",
-                             f->path, f->args.bytes, GROAT_PLAN_ARGS_BYTES);
-    free(args);
-    if (status == GROAT_OK)
-        status = check_names(f, error);
-    return status == GROAT_OK ? check_binds(f, error) : status;
-}
-
-/* Fills f->driver, the interface that the rest of the tool uses. */
-static void make_driver(groat__folder *f)
+void groat__folder_make_driver(groat__folder *f)
 {
     for (size_t i = 0; i < f->def.arg_count; i++)
         if (f->def.deflt[i] != NULL)
@@ -808,63 +662,4 @@ static void make_driver(groat__folder *f)
         .bind = bind,
         .expect = expect,
     };
-}
-
-groat_status groat__folder_open(const groat_family *family, unsigned seconds,
-                                groat__folder **out, groat_error *error)
-{
-    groat__folder *f;
-    groat_status status;
-
-    *out = NULL;
-    if (groat_family_folder(family) == NULL)
-        return GROAT_OK;
-    f = calloc(1, sizeof(*f));
-    if (f == NULL)
-        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a family");
-    f->family = family;
-    f->path = groat_family_folder(family);
-    f->reference.seconds = seconds;
-    groat__str_addf(&f->reference.source, "%s/reference.c", f->path);
-    status = f->reference.source.failed
-                 ? groat__fail(error, GROAT_NO_MEMORY, "no memory for a path")
-                 : read_text(f, "run.def", &f->text, error);
-    if (status == GROAT_OK && f->text != NULL) {
-        /* A link that leads nowhere is an error, not none. */
-        f->has_reference = faccessat(AT_FDCWD, f->reference.source.data, F_OK,
-                                     AT_SYMLINK_NOFOLLOW) == 0;
-        status = read_files(f, error);
-    }
-    if (status == GROAT_OK && f->text != NULL) {
-        make_driver(f);
-        *out = f;
-        return GROAT_OK;
-    }
-    groat__folder_close(f);
-    return status;
-}
-
-groat_status groat__folder_driver(const groat_family *family, unsigned seconds,
-                                  const groat_driver **driver,
-                                  groat__folder **folder, groat_error *error)
-{
-    groat_status status;
-
-    *folder = NULL;
-    *driver = groat_driver_find(groat_family_name(family));
-    if (*driver != NULL || groat_family_problem(family) != NULL)
-        return GROAT_OK;
-    status = groat__folder_open(family, seconds, folder, error);
-    if (*folder != NULL)
-        *driver = &(*folder)->driver;
-    return status;
-}
-
-void groat__folder_close(groat__folder *f)
-{
-    if (f == NULL)
-        return;
-    groat__reference_close(&f->reference);
-    free(f->text);
-    free(f);
 }

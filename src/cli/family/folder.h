@@ -32,6 +32,8 @@ groat_status groat__folder_open(const groat_family *family, unsigned seconds,
 groat_status groat__folder_driver(const groat_family *family, unsigned seconds,
                                   const groat_driver **driver,
                                   groat__folder **folder, groat_error *error);
+/* Fills folder->driver from what was read. */
+void groat__folder_make_driver(groat__folder *folder);
 void groat__folder_close(groat__folder *folder);
 
 #endif

@@ -39,6 +39,38 @@ groat_status groat__run_def_fail(const groat__run_def *def, int line,
                        line, what);
 }
 
+groat_status groat__run_def_refuse(const groat__run_def *def, int line,
+                                   groat_error *error, const char *format, ...)
+{
+    char what[300];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(what, sizeof(what), format, args);
+    va_end(args);
+    return groat__run_def_fail(def, line, GROAT_INVALID, what, error);
+}
+
+size_t groat__run_def_buffer(const groat__run_def *def, const char *name)
+{
+    size_t i = 0;
+
+    while (i < def->buffer_count && strcmp(def->buffers[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+int groat__run_def_line(const groat__run_def *def, const char *name)
+{
+    for (size_t i = 0; i < def->buffer_count; i++)
+        if (strcmp(def->buffers[i].name, name) == 0)
+            return def->buffers[i].line;
+    for (size_t i = 0; i < def->arg_count; i++)
+        if (strcmp(def->args[i].name, name) == 0)
+            return def->arg_line[i];
+    return 0;
+}
+
 GROAT_PRINTF(2, 3)
 static groat_status bad(reader *r, const char *format, ...)
 {

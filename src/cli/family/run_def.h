@@ -120,4 +120,15 @@ groat_status groat__run_def_fail(const groat__run_def *def, int line,
                                  groat_status status, const char *what,
                                  groat_error *error);
 
+/* The same with INVALID and a format. */
+GROAT_PRINTF(4, 5)
+groat_status groat__run_def_refuse(const groat__run_def *def, int line,
+                                   groat_error *error, const char *format, ...);
+
+/* Returns the index of the buffer of that name, or buffer_count. */
+size_t groat__run_def_buffer(const groat__run_def *def, const char *name);
+
+/* Returns the line of the buffer or argument of that name, or 0. */
+int groat__run_def_line(const groat__run_def *def, const char *name);
+
 #endif
