@@ -307,6 +307,8 @@ groat_SOURCES += \
 	%D%/cli/family/args_struct.h \
 	%D%/cli/family/folder.c \
 	%D%/cli/family/folder.h \
+	%D%/cli/family/like.c \
+	%D%/cli/family/like.h \
 	%D%/cli/family/new.c \
 	%D%/cli/family/new.h \
 	%D%/cli/family/npy.c \

@@ -454,7 +454,8 @@ groat_cli_tests = \
 	%D%/cli/store.sh \
 	%D%/cli/streams.sh \
 	%D%/cli/tune.sh \
-	%D%/cli/usage.sh
+	%D%/cli/usage.sh \
+	%D%/cli/variants.sh
 groat_style_tests = \
 	%D%/style/banned.sh \
 	%D%/style/circles.sh \

@@ -133,15 +133,16 @@ static void args_json(groat__json *json, const groat_driver *driver)
     groat__json_end(json);
 }
 
-static void family_json(groat__json *json, const groat_family *family,
+static void family_json(groat__cli *cli, const groat_family *family,
                         groat_spec *spec)
 {
+    groat__json *json = &cli->json;
     groat_error error = GROAT_ERROR_INIT;
     const char *problem = groat_family_problem(family);
     const groat_driver *driver = NULL;
     groat__folder *folder = NULL;
 
-    if (groat__folder_driver(family, 0, &driver, &folder, &error))
+    if (groat__folder_driver(cli->context, family, 0, &driver, &folder, &error))
         problem = error.text;
     groat__json_object(json, NULL);
     groat__json_string(json, "name", groat_family_name(family));
@@ -296,14 +297,15 @@ static void print_spec(groat_spec *spec)
     groat__str_free(&text);
 }
 
-static groat_status print_family(const groat_family *family, groat_spec *spec,
+static groat_status print_family(const groat__cli *cli,
+                                 const groat_family *family, groat_spec *spec,
                                  groat_error *error)
 {
     const groat_driver *driver;
     groat__folder *folder;
     const char *rule, *reason;
     groat_status status =
-        groat__folder_driver(family, 0, &driver, &folder, error);
+        groat__folder_driver(cli->context, family, 0, &driver, &folder, error);
 
     (void)printf("%s\n", groat_family_name(family));
     groat__print_folded("  ", groat_family_summary(family));
@@ -420,11 +422,11 @@ int groat__cmd_families(groat__cli *cli)
             const groat_family *family = groat_family_at(cli->context, i);
 
             if (family && (!only || family == only))
-                family_json(&cli->json, family, spec);
+                family_json(cli, family, spec);
         }
         groat__json_end(&cli->json);
     } else if (only) {
-        if (print_family(only, spec, &error))
+        if (print_family(cli, only, spec, &error))
             code = groat__cli_fail(cli, &error);
     } else
         print_list(cli->context);

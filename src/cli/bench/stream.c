@@ -115,7 +115,7 @@ static groat_status add(groat__bench *b, race *r, const char *text)
         status = groat__trial_get(b->cli, &s->trial, &b->error);
     /* The library's own kernels are tested elsewhere. */
     if (status == GROAT_OK &&
-        (s->trial.folder != NULL || b->cli->values.expected.count > 0 ||
+        (s->trial.own || b->cli->values.expected.count > 0 ||
          b->cli->values.inputs.count > 0))
         status = check(b, s);
     return status == GROAT_OK ? place(b, s) : status;

@@ -23,13 +23,12 @@ typedef struct groat__folder {
     groat__reference reference;
 } groat__folder;
 
-/* Returns a NULL folder for a family without a run.def.  seconds: time limit of
- * its reference.  Errors: INVALID, with file and line; IO; NO_MEMORY. */
-groat_status groat__folder_open(const groat_family *family, unsigned seconds,
-                                groat__folder **out, groat_error *error);
-/* Returns the library's driver of a family, or one made from the family's
- * run.def, with the folder in *folder; NULL where there is neither. */
-groat_status groat__folder_driver(const groat_family *family, unsigned seconds,
+/* Returns the library's driver of a family, or that which the family's run.def
+ * names, or one made from run.def, with the folder in *folder; NULL where there
+ * is none.  seconds: time limit of its reference.
+ * Errors: INVALID, with file and line; IO; NO_MEMORY. */
+groat_status groat__folder_driver(const groat_context *context,
+                                  const groat_family *family, unsigned seconds,
                                   const groat_driver **driver,
                                   groat__folder **folder, groat_error *error);
 /* Fills folder->driver from what was read. */

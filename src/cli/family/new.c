@@ -131,16 +131,16 @@ static groat_status write_run_header(work *w, const groat_family *family,
     groat__folder *folder = NULL;
     groat_plan plan = {0};
     groat__str text = {0};
-    groat_status status =
-        groat__folder_driver(family, 0, &driver, &folder, &w->error);
+    groat_status status = groat__folder_driver(w->cli->context, family, 0,
+                                               &driver, &folder, &w->error);
 
-    if (!status && driver) {
+    if (!status && folder) {
         plan.driver = driver;
         for (size_t i = 0; driver->args[i].name; i++)
             values[i] = driver->args[i].deflt;
         status = driver->plan(spec, values, &plan, &w->error);
     }
-    if (!status && driver) {
+    if (!status && folder) {
         groat__reference_header(family, spec, &plan, &text);
         status = write_file(w, "run.h", &text);
     }

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/fs.h"
+#include "cli/family/like.h"
 
 enum { TEXT_BYTES_MAX = 1 << 20 }; /* of run.def, args.h */
 
@@ -110,14 +111,12 @@ static groat_status check_binds(const groat__folder *f, groat_error *error)
     return status;
 }
 
-static groat_status read_files(groat__folder *f, groat_error *error)
+/* Makes a driver of run.def and args.h. */
+static groat_status make_driver(groat__folder *f, groat_error *error)
 {
     char *args = NULL;
-    groat_status status = groat__run_def_read(groat_family_name(f->family),
-                                              f->text, &f->def, error);
+    groat_status status = read_text(f, "args.h", &args, error);
 
-    if (status == GROAT_OK)
-        status = read_text(f, "args.h", &args, error);
     if (status == GROAT_OK && args == NULL)
         status = groat__fail(error, GROAT_INVALID, "%s/args.h is not there",
                              f->path);
@@ -132,17 +131,66 @@ static groat_status read_files(groat__folder *f, groat_error *error)
     free(args);
     if (status == GROAT_OK)
         status = check_names(f, error);
-    return status == GROAT_OK ? check_binds(f, error) : status;
+    if (status == GROAT_OK)
+        status = check_binds(f, error);
+    if (status == GROAT_OK)
+        groat__folder_make_driver(f);
+    return status;
 }
 
-groat_status groat__folder_open(const groat_family *family, unsigned seconds,
-                                groat__folder **out, groat_error *error)
+/* Takes the library's driver that run.def names. */
+static groat_status take_driver(const groat__folder *f,
+                                const groat_context *context,
+                                const groat_driver **out, groat_error *error)
+{
+    groat_error why = GROAT_ERROR_INIT;
+    groat_status status =
+        groat__driver_like(context, f->family, f->def.driver, out, &why);
+
+    if (status != GROAT_OK)
+        status = groat__run_def_fail(&f->def, f->def.driver_line, status,
+                                     why.text, error);
+    groat_error_clear(&why);
+    return status;
+}
+
+/* Reads a folder's run.def, if it has one, and what belongs to it. */
+static groat_status open_folder(groat__folder *f, const groat_context *context,
+                                const groat_driver **driver, groat_error *error)
+{
+    groat_status status;
+
+    groat__str_addf(&f->reference.source, "%s/reference.c", f->path);
+    if (f->reference.source.failed)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a path");
+    status = read_text(f, "run.def", &f->text, error);
+    if (status != GROAT_OK || f->text == NULL)
+        return status;
+    /* A link that leads nowhere is an error, not none. */
+    f->has_reference = faccessat(AT_FDCWD, f->reference.source.data, F_OK,
+                                 AT_SYMLINK_NOFOLLOW) == 0;
+    status = groat__run_def_read(groat_family_name(f->family), f->text, &f->def,
+                                 error);
+    if (status != GROAT_OK)
+        return status;
+    if (f->def.driver != NULL)
+        return take_driver(f, context, driver, error);
+    *driver = &f->driver;
+    return make_driver(f, error);
+}
+
+groat_status groat__folder_driver(const groat_context *context,
+                                  const groat_family *family, unsigned seconds,
+                                  const groat_driver **driver,
+                                  groat__folder **folder, groat_error *error)
 {
     groat__folder *f;
     groat_status status;
 
-    *out = NULL;
-    if (groat_family_folder(family) == NULL)
+    *folder = NULL;
+    *driver = groat_driver_find(groat_family_name(family));
+    if (*driver != NULL || groat_family_problem(family) != NULL ||
+        groat_family_folder(family) == NULL)
         return GROAT_OK;
     f = calloc(1, sizeof(*f));
     if (f == NULL)
@@ -150,38 +198,13 @@ groat_status groat__folder_open(const groat_family *family, unsigned seconds,
     f->family = family;
     f->path = groat_family_folder(family);
     f->reference.seconds = seconds;
-    groat__str_addf(&f->reference.source, "%s/reference.c", f->path);
-    status = f->reference.source.failed
-                 ? groat__fail(error, GROAT_NO_MEMORY, "no memory for a path")
-                 : read_text(f, "run.def", &f->text, error);
-    if (status == GROAT_OK && f->text != NULL) {
-        /* A link that leads nowhere is an error, not none. */
-        f->has_reference = faccessat(AT_FDCWD, f->reference.source.data, F_OK,
-                                     AT_SYMLINK_NOFOLLOW) == 0;
-        status = read_files(f, error);
-    }
-    if (status == GROAT_OK && f->text != NULL) {
-        groat__folder_make_driver(f);
-        *out = f;
-        return GROAT_OK;
-    }
-    groat__folder_close(f);
-    return status;
-}
-
-groat_status groat__folder_driver(const groat_family *family, unsigned seconds,
-                                  const groat_driver **driver,
-                                  groat__folder **folder, groat_error *error)
-{
-    groat_status status;
-
-    *folder = NULL;
-    *driver = groat_driver_find(groat_family_name(family));
-    if (*driver != NULL || groat_family_problem(family) != NULL)
-        return GROAT_OK;
-    status = groat__folder_open(family, seconds, folder, error);
-    if (*folder != NULL)
-        *driver = &(*folder)->driver;
+    status = open_folder(f, context, driver, error);
+    if (status != GROAT_OK)
+        *driver = NULL;
+    if (*driver == &f->driver)
+        *folder = f;
+    else
+        groat__folder_close(f);
     return status;
 }
 

@@ -520,6 +520,33 @@ static groat_status read_moved(reader *r)
     return GROAT_OK;
 }
 
+static groat_status read_driver(reader *r)
+{
+    if (r->def->driver != NULL)
+        return bad(r, "driver is there once, in line %d", r->def->driver_line);
+    r->def->driver = take_word(r);
+    r->def->driver_line = r->line;
+    if (!groat__is_name(r->def->driver))
+        return bad(r, "the name of a family of the library expected");
+    return take_word(r) == NULL ? GROAT_OK
+                                : bad(r, "the end of the line expected");
+}
+
+static groat_status check_alone(const reader *r)
+{
+    const groat__run_def *def = r->def;
+
+    return def->driver == NULL ||
+                   (def->arg_count == 0 && def->buffer_count == 0 &&
+                    def->bind_count == 0 && def->map_count == 0 &&
+                    def->grid_line == 0 && def->moved == NULL)
+               ? GROAT_OK
+               : groat__run_def_fail(def, def->driver_line, GROAT_INVALID,
+                                     "a driver stands alone: it makes "
+                                     "arguments, buffers and grid",
+                                     r->error);
+}
+
 /* Keeps what a comment says of the next line's origin. */
 static void keep_origin(reader *r, const char *word)
 {
@@ -535,9 +562,10 @@ static groat_status read_line(reader *r)
     static const struct {
         const char *word;
         groat_status (*read)(reader *r);
-    } lines[] = {{"arg", read_arg},   {"buffer", read_buffer},
-                 {"bind", read_bind}, {"map", read_map},
-                 {"grid", read_grid}, {"moved", read_moved}};
+    } lines[] = {{"arg", read_arg},      {"buffer", read_buffer},
+                 {"bind", read_bind},    {"map", read_map},
+                 {"grid", read_grid},    {"moved", read_moved},
+                 {"driver", read_driver}};
     const char *word = take_word(r);
 
     if (word == NULL || *word == '#') {
@@ -547,7 +575,7 @@ static groat_status read_line(reader *r)
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
         if (strcmp(lines[i].word, word) == 0)
             return lines[i].read(r);
-    return bad(r, "arg, buffer, bind, map, grid or moved expected");
+    return bad(r, "arg, buffer, bind, map, grid, moved or driver expected");
 }
 
 groat_status groat__run_def_read(const char *family, char *text,
@@ -572,7 +600,7 @@ groat_status groat__run_def_read(const char *family, char *text,
         status = read_line(&r);
         text += len + (last ? 0 : 1);
     }
-    return status;
+    return status == GROAT_OK ? check_alone(&r) : status;
 }
 
 bool groat__enumerator_next(const char **list, size_t index, const char **name,

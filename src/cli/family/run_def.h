@@ -14,16 +14,18 @@
  *   map    FIELD = BUFFER [EXPRESSION, ...] SPAN
  *   grid   EXPRESSION, EXPRESSION, EXPRESSION
  *   moved  EXPRESSION
+ *   driver FAMILY
  *
- * DEFAULT is a number or, for an int, an expression in parentheses.  DTYPE is
- * one of element.h, or {PARAMETER}: the value of an enum parameter in the
- * spec, where fp8 means e4m3, or e4m3fnuz on gfx942.  FILL is random(LOW,HIGH)
- * of numbers or expressions, ramp, zeros, poison or file(PATH), a path in the
- * family's folder.  A map is a tensor map of a buffer: the box of one copy, in
- * the order of the buffer's shape, and the swizzle's span in bytes, an
- * expression: 0, 32, 64 or 128.  TOLERANCE is exact, ulp(N), relative(X) or
- * none.  Expressions are those of params.def, over its names and the int
- * arguments.
+ * A driver stands alone: the host code of that family of the library makes
+ * arguments, buffers and grid.  DEFAULT is a number or, for an int, an
+ * expression in parentheses.  DTYPE is one of element.h, or {PARAMETER}: the
+ * value of an enum parameter in the spec, where fp8 means e4m3, or e4m3fnuz on
+ * gfx942.  FILL is random(LOW,HIGH) of numbers or expressions, ramp, zeros,
+ * poison or file(PATH), a path in the family's folder.  A map is a tensor map
+ * of a buffer: the box of one copy, in the order of the buffer's shape, and the
+ * swizzle's span in bytes, an expression: 0, 32, 64 or 128.  TOLERANCE is
+ * exact, ulp(N), relative(X) or none.  Expressions are those of params.def,
+ * over its names and the int arguments.
  */
 #ifndef GROAT_CLI_FAMILY_RUN_DEF_H
 #define GROAT_CLI_FAMILY_RUN_DEF_H
@@ -99,6 +101,8 @@ typedef struct groat__run_def {
     int grid_line;       /* 0: there is none     */
     const char *moved;   /* or NULL              */
     int moved_line;
+    const char *driver; /* a family of the library, or NULL */
+    int driver_line;
 } groat__run_def;
 
 /* Removes the first item of *list, an enum's allowed values "bf16=2|fp8=1", and

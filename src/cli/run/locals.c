@@ -34,7 +34,7 @@ static const char *find_warning(const char *log)
 bool groat__locals_wanted(const groat__trial *trial)
 {
     return strncmp(groat_spec_target(trial->spec), "cpu:", 4) == 0 &&
-           trial->folder != NULL;
+           trial->own;
 }
 
 /* Appends where gcc says that the variable of a warning was declared: the

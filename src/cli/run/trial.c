@@ -256,12 +256,14 @@ static groat_status check_grid(const groat__trial *trial, groat_error *error)
 static groat_status find_driver(groat__cli *cli, groat__trial *trial,
                                 groat_error *error)
 {
-    const char *name = groat_spec_family(trial->spec);
-    const groat_family *family = groat_family_find(cli->context, name);
+    const groat_family *family =
+        groat_family_find(cli->context, groat_spec_family(trial->spec));
 
-    return family ? groat__folder_driver(family, cli->judge_seconds,
-                                         &trial->driver, &trial->folder, error)
-                  : GROAT_OK;
+    if (family == NULL)
+        return GROAT_OK;
+    trial->own = groat_family_folder(family) != NULL;
+    return groat__folder_driver(cli->context, family, cli->judge_seconds,
+                                &trial->driver, &trial->folder, error);
 }
 
 void groat__trial_limit(groat__cli *cli)
@@ -615,13 +617,16 @@ groat_status groat__trial_launch(groat__cli *cli, groat__trial *trial,
 
     if (!trial->driver)
         return GROAT_OK;
-    if (trial->folder && trial->plan.args_bytes != trial->info.args_bytes)
+    if (trial->plan.args_bytes != trial->info.args_bytes)
         return groat__cli_error(
             error, GROAT_INVALID,
-            "%s: the fields of args.h take %zu bytes, and launch args of "
-            "params.def is %u; args.h is read without its #if, #pragma and "
-            "attributes",
-            trial->info.name, trial->plan.args_bytes, trial->info.args_bytes);
+            "%s: launch args of params.def is %u bytes, and %s %zu",
+            trial->info.name, trial->info.args_bytes,
+            trial->folder
+                ? "the fields of args.h, read without its #if, #pragma and "
+                  "attributes, take"
+                : "the driver that run.def names writes",
+            trial->plan.args_bytes);
     trial->verdict = GROAT__UNKNOWN;
     trial->sum = (groat__comparison){0};
     trial->launch_us = 0;

@@ -26,6 +26,7 @@ typedef struct groat__trial {
     groat_origin origin;
     const groat_driver *driver; /* NULL: the family has none              */
     groat__folder *folder;      /* the driver's folder of run.def, or NULL */
+    bool own;                   /* the family is none of the library's    */
     groat_plan plan;
     const char *inputs[GROAT_PLAN_BUFFERS];   /* input files, or NULL       */
     const char *expected[GROAT_PLAN_BUFFERS]; /* of --expect, or NULL       */
