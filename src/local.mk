@@ -61,6 +61,8 @@ libgroat_spec_la_SOURCES += \
 	%D%/spec/param.h \
 	%D%/spec/params_def.c \
 	%D%/spec/params_def.h \
+	%D%/spec/proofs.c \
+	%D%/spec/proofs.h \
 	%D%/spec/reads.c \
 	%D%/spec/reads.h \
 	%D%/spec/render.c \

@@ -81,6 +81,7 @@ typedef struct groat__rule {
     char *text;
     char *reason;
     char *proofs; /* as in params.def: "; breaks hip:gfx950 BN=7"; or "" */
+    int line;     /* of params.def */
     groat__expr expr;
 } groat__rule;
 

@@ -12,6 +12,7 @@
 #include "spec/flatten.h"
 #include "spec/key.h"
 #include "spec/params_def.h"
+#include "spec/proofs.h"
 #include "spec/render.h"
 
 /* Reads tables, texts and closure from a family's params.def and files. */
@@ -32,6 +33,8 @@ static groat_status read_files(groat_family *family, const char *name,
         return groat__fail(error, GROAT_INVALID,
                            "family '%.64s' has no params.def", name);
     status = groat__params_def_read(family, name, text, error);
+    if (status == GROAT_OK)
+        status = groat__family_try_rules(family, error);
     if (status == GROAT_OK)
         status = groat__flatten(family, read, user, error);
     if (status == GROAT_OK)

@@ -645,8 +645,8 @@ static groat_status read_derive(reader *r)
 }
 
 /* Reads any number of "; breaks TARGET name=value,..." and "; follows NAME
- * ...", with which a test breaks the rule, or shows that allowed values imply
- * it. */
+ * ...": values that break the rule (proofs.c), and parameters whose allowed
+ * values imply it (a test). */
 static groat_status read_proofs(reader *r, groat__rule *rule)
 {
     const char *at = r->at;
@@ -684,6 +684,7 @@ static groat_status read_rule(reader *r)
         return bad(r, "'expression ; \"reason\"' expected (%d rules at most)",
                    GROAT__RULES);
     rule = &family->rules[family->rule_count++];
+    rule->line = r->line;
     len = (size_t)(semi - r->at);
     while (len > 0 && (r->at[len - 1] == ' ' || r->at[len - 1] == '\t'))
         len--;

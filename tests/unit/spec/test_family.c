@@ -328,6 +328,13 @@ static const bad_line bad_lines[] = {
     {"rule 1 ; \"r\" ; breaks", "'breaks TARGET name=value,...' or"},
     {"rule 1 ; \"r\" ; breaks t a=1 ;", "'breaks TARGET name=value,...' or"},
     {"rule 1 ; \"r\" ; follows ; breaks t a=1", "'follows NAME ...' expected"},
+    {"rule i < 9 ; \"r\" ; breaks cuda:sm_80 i=9 ; breaks cuda:sm_80 i=8",
+     "'breaks cuda:sm_80 i=8' is no counter-example of its rule: the rule "
+     "holds there"},
+    {"rule i < 3 ; \"r\" ; breaks sm_80",
+     "its rule: target 'sm_80' is unknown"},
+    {"rule i < 3 ; \"r\" ; breaks cuda:sm_80 i=10", "i=10 is not allowed"},
+    {"rule i < 3 ; \"r\" ; breaks cuda:sm_80 k=1", "no parameter 'k'"},
     /* launch */
     {"launch", "block_*, cluster_*, shared, args or overlap"},
     {"launch grid_x = 1", "block_*, cluster_*, shared, args or overlap"},
@@ -376,7 +383,9 @@ START_TEST(test_good_lines)
         "param x enum p=3|q=3 q - \"m\"",
         "param x enum p|q (arch_tma?p:q) - \"m\"", "derive x = i * 2 ; - \"m\"",
         "derive x =1;- \"m\"",
-        "rule i == 3 || e == b ; \"r; and more\" ; breaks t e=a ;follows i  e",
+        "rule i == 3 || e == b ; \"r; and more\" ; breaks hip:gfx950 i=4, e=a "
+        ";follows i  e",
+        "rule arch_tma ; \"r\" ; breaks cuda:sm_80 ;breaks cpu:gfx950",
         "rule 1;\"\"", "launch cluster_z = 1", "launch shared = i * e"};
 
     for (size_t i = 0; i < COUNT(good); i++) {
