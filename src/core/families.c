@@ -378,6 +378,58 @@ static const groat_family *get(groat__families *families,
     return family;
 }
 
+/* Appends the family's folder beside a mistyped one, if a name is near. */
+static void add_near_folder(const char *path, size_t len, groat__str *out)
+{
+    size_t parent_len = len;
+    struct dirent **children = NULL;
+    groat__str parent = {0};
+    groat__near near;
+    int count;
+
+    while (path[parent_len - 1] != '/')
+        parent_len--;
+    groat__str_addn(&parent, path, parent_len);
+    groat__near_start(&near, path + parent_len, len - parent_len);
+    count = parent.failed ? -1
+                          : scandir(parent.data, &children, is_listed, by_name);
+    for (int i = 0; i < count; i++) {
+        groat__str child = {0};
+        bool has = false;
+
+        groat__str_addf(&child, "%s%s", parent.data, children[i]->d_name);
+        if (!child.failed &&
+            look_for_params(child.data, &has, NULL) == GROAT_OK && has)
+            groat__near_try(&near, children[i]->d_name,
+                            strlen(children[i]->d_name));
+        groat__str_free(&child);
+    }
+    if (near.found != NULL)
+        groat__str_addf(out, "; did you mean '%s%.*s'?", parent.data,
+                        (int)near.found_len, near.found);
+    for (int i = 0; i < count; i++)
+        free(children[i]);
+    free(children);
+    groat__str_free(&parent);
+}
+
+static void say_no_folder(const char *name, size_t len, groat_error *error)
+{
+    groat__str near = {0};
+
+    while (len > 1 && name[len - 1] == '/')
+        len--;
+    if (memchr(name, '/', len) != NULL)
+        add_near_folder(name, len, &near);
+    groat__fail(error, GROAT_INVALID,
+                "family '%.*s' is unknown: a name has no '/', and there is no "
+                "folder of that name with a params.def, as groat's commands "
+                "take one%.200s",
+                (int)(len < 200 ? len : 200), name,
+                near.len == 0 || near.failed ? "" : near.data);
+    groat__str_free(&near);
+}
+
 static void say_unknown(const groat__families *families, const char *name,
                         size_t len, groat_error *error)
 {
@@ -385,11 +437,7 @@ static void say_unknown(const groat__families *families, const char *name,
     groat__near near;
 
     if (memchr(name, '/', len) != NULL) {
-        groat__fail(error, GROAT_INVALID,
-                    "family '%.*s' is unknown: a name has no '/', and there "
-                    "is no folder of that name with a params.def, as groat's "
-                    "commands take one",
-                    (int)(len < 200 ? len : 200), name);
+        say_no_folder(name, len, error);
         return;
     }
     groat__near_start(&near, name, len);

@@ -106,6 +106,11 @@ expect "an argument of no family here" 2 run $loader --rowz 1
 says "how others take one is said" "a family of one's own takes --arg rowz=VALUE"
 expect "a folder that is no family" 2 run ./nothing --target cpu:gfx950
 says "what it lacks is said" "no folder of that name with a params.def"
+mkdir "$work/my_loader" "$work/other"
+: >"$work/my_loader/params.def"
+expect "a folder by a slip" 2 run "$work/my_laoder/:rows=1" --target cpu:gfx950
+says "the nearest folder is named" "did you mean '$work/my_loader'?"
+expect "a folder beside none" 2 run "$work/none/at/all" --target cpu:gfx950
 expect "--max-bytes without gc" 2 cache stat --max-bytes 1K
 expect "cache: no subcommand" 2 cache
 expect "cache: unknown subcommand" 2 cache frob
