@@ -237,7 +237,8 @@ typedef struct groat_options {
     const char *family_path;  /* colon-separated folders of more families;   *
                                * NULL: $GROAT_FAMILY_PATH.  A name that      *
                                * occurs twice, in the library or in two      *
-                               * folders, is an error of that family alone   */
+                               * folders, is an error of that family alone;  *
+                               * a folder that cannot be read is logged      */
     uint64_t seed;            /* cpu targets: order of legal choices         */
     groat_log_fn *log;        /* NULL: messages are dropped                  */
     void *log_user;
@@ -299,7 +300,7 @@ typedef struct groat_options {
  *
  * Opens no vendor library before a target needs it.  A store that cannot be
  * opened is no error: kernels are then kept in memory, and one warning says so.
- * Errors: INVALID (options, a folder of family_path), NO_MEMORY.  Free with
+ * Errors: INVALID (options), NO_MEMORY.  Free with
  * groat_close(). */
 GROAT_API groat_status groat_open(const groat_options *options,
                                   groat_context **out, groat_error *error);

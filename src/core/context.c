@@ -506,7 +506,7 @@ groat_status groat_open(const groat_options *given, groat_context **out,
                                  options->family_path != NULL
                                      ? options->family_path
                                      : variable(context, "GROAT_FAMILY_PATH"),
-                                 error);
+                                 &context->env.log, error);
     if (status != GROAT_OK) {
         groat_close(context);
         return status;

@@ -24,6 +24,12 @@
 /* A family has at most 64 source files and params.def. */
 enum { SOURCE_BYTES_MAX = 4 << 20, FOLDER_FILES = 66 };
 
+/* Out of file descriptors, a condition that may pass. */
+static bool is_want(int code)
+{
+    return code == EMFILE || code == ENFILE;
+}
+
 /* A user's folder while its family is read. */
 typedef struct folder {
     const char *dir; /* ".../my_family" */
@@ -194,7 +200,8 @@ static groat_status add_children(groat__families *families, const char *dir,
 
     if (count < 0)
         return groat__fail(error,
-                           errno == ENOMEM ? GROAT_NO_MEMORY : GROAT_INVALID,
+                           errno == ENOMEM || is_want(errno) ? GROAT_NO_MEMORY
+                                                             : GROAT_INVALID,
                            "family path: folder %.300s cannot be read: %s", dir,
                            strerror(errno));
     for (int i = 0; i < count; i++) {
@@ -259,20 +266,43 @@ static groat_status add_item(groat__families *families, const char *dir,
                : add_children(families, dir, error);
 }
 
+/* Adds what one item of the path has.  One that cannot be read leaves the other
+ * families as they are: it is logged, and told of with an unknown family. */
+static groat_status take_item(groat__families *families, const char *item,
+                              size_t len, const groat__log *log,
+                              groat_error *error)
+{
+    groat_error why = GROAT_ERROR_INIT;
+    char *dir = take_folder(item, len);
+    groat_status status = GROAT_OK;
+
+    if (dir == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory");
+    if (*dir != '\0')
+        status = add_item(families, dir, &why);
+    free(dir);
+    if (status == GROAT_INVALID) {
+        groat__log_line(log, GROAT_LOG_WARNING, "%s", why.text);
+        groat__str_addf(&families->left_out, "; %s", why.text);
+        status = families->left_out.failed
+                     ? groat__fail(error, GROAT_NO_MEMORY, "no memory")
+                     : GROAT_OK;
+    } else if (status != GROAT_OK) {
+        groat__error_copy(error, &why);
+    }
+    groat_error_clear(&why);
+    return status;
+}
+
 groat_status groat__families_open(groat__families *families, const char *path,
-                                  groat_error *error)
+                                  const groat__log *log, groat_error *error)
 {
     groat_status status = add_embedded(families, error);
 
     while (status == GROAT_OK && path != NULL && *path != '\0') {
         size_t len = strcspn(path, ":");
-        char *dir = take_folder(path, len);
 
-        if (dir == NULL)
-            return groat__fail(error, GROAT_NO_MEMORY, "no memory");
-        if (*dir != '\0')
-            status = add_item(families, dir, error);
-        free(dir);
+        status = take_item(families, path, len, log, error);
         path += len + (path[len] == ':');
     }
     return status;
@@ -287,16 +317,11 @@ void groat__families_close(groat__families *families)
         free(place->name);
         free(place->dir);
     }
+    groat__str_free(&families->left_out);
     (void)pthread_mutex_destroy(&families->lock);
 }
 
 /* ---- reading ------------------------------------------------------------- */
-
-/* Out of file descriptors, a condition that may pass. */
-static bool is_want(int code)
-{
-    return code == EMFILE || code == ENFILE;
-}
 
 static groat_status read_user(const groat__family_place *place,
                               groat_family **out, groat_error *error)
@@ -449,8 +474,10 @@ static void say_unknown(const groat__families *families, const char *name,
         groat__str_addf(&all, "%s%s", i > 0 ? ", " : "", families->at[i].name);
     groat__str_add(&all, "; others are found by family_path, on the command "
                          "line by GROAT_FAMILY_PATH or as ./FOLDER");
-    groat__fail(error, GROAT_INVALID, "family '%.*s' is unknown%.540s",
-                (int)(len < 48 ? len : 48), name, all.failed ? "" : all.data);
+    groat__fail(error, GROAT_INVALID, "family '%.*s' is unknown%.300s%.540s",
+                (int)(len < 48 ? len : 48), name,
+                families->left_out.len > 0 ? families->left_out.data : "",
+                all.failed ? "" : all.data);
     groat__str_free(&all);
 }
 

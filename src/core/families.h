@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/log.h"
+#include "base/str.h"
 #include "spec/family.h"
 #include "groat_tools.h"
 
@@ -22,15 +24,15 @@ typedef struct groat__families {
     pthread_mutex_t lock;
     groat__family_place at[GROAT__FAMILIES];
     size_t count;
+    groat__str left_out; /* "; WHY" for each item of the path that was not read */
 } groat__families;
 
 /* Lists the library's families and those of a colon-separated list of folders.
- * A name that occurs twice is an error of that family alone.  Errors: INVALID
- * (a folder that cannot be read or has no family, too many families),
- * NO_MEMORY.
- */
+ * A name that occurs twice is an error of that family alone; a folder that
+ * cannot be read, has no family or exceeds the limit of families is logged.
+ * Errors: NO_MEMORY. */
 groat_status groat__families_open(groat__families *families, const char *path,
-                                  groat_error *error);
+                                  const groat__log *log, groat_error *error);
 void groat__families_close(groat__families *families);
 
 /* Finds a family by its name and reads it at the first call.  Errors: INVALID

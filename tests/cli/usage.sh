@@ -60,8 +60,9 @@ for command in run build source key explain; do
     expect "$command: empty target" 2 "$command" $loader --target ""
     expect "$command: option without its value" 2 "$command" $loader --target
     says "$command: says which option lacks a value" "--target"
-    expect "$command: missing folder of families" 2 \
-        "$command" $loader --family-path "$work/none"
+    expect "$command: a family of a missing folder" 2 \
+        "$command" mine --family-path "$work/none"
+    says "$command: the folder is told" "folder $work/none cannot be read"
 done
 for command in source key; do
     expect "$command: two SPECs" 2 "$command" $loader $loader

@@ -27,6 +27,7 @@ START_TEST(family_paths)
 {
     groat_options options = rig_options(&fix);
     groat_context *context = NULL;
+    groat_spec *spec = NULL;
     char path[800];
 
     /* A family's own folder is accepted, and empty items are ignored. */
@@ -44,11 +45,20 @@ START_TEST(family_paths)
         groat_family_problem(groat_family_find(context, "adder")));
     groat_close(context);
     context = NULL;
-    options.family_path = "/dev/null/none/families";
-    ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
-             &fix.error,
-             "/dev/null/none/families cannot be read: Not a directory");
-    ck_assert_ptr_null(context);
+    /* A folder that cannot be read, or has none, leaves the others. */
+    (void)snprintf(path, sizeof(path), "/dev/null/none/families:%s:%s",
+                   fix.root, fix.families);
+    context = rig_open_with(&fix, &options);
+    ck_assert_ptr_nonnull(groat_family_find(context, "adder"));
+    ck_fails(
+        groat_spec_parse(context, "subber", "cpu:gfx950", &spec, &fix.error),
+        GROAT_INVALID, &fix.error,
+        "; family path: folder /dev/null/none/families cannot be read: "
+        "Not a directory; family path: ");
+    ck_assert_int_eq(rig_said(&fix, "/none/families cannot be read"), 1);
+    ck_assert_int_eq(rig_said(&fix, " holds no params.def"), 1);
+    groat_close(context);
+    context = NULL;
     /* "." is the family's folder by another name. */
     (void)snprintf(path, sizeof(path), "%s/adder", fix.families);
     ck_assert_int_eq(chdir(path), 0);
