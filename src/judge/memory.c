@@ -629,6 +629,7 @@ void groat__judge_async_wait(struct groat_cpu_env *env, unsigned ops,
     groat__judge *j = groat__judge_enter(env);
     groat__fiber *f = groat__judge_fiber(j);
     size_t landed = 0;
+    unsigned copies = 0; /* of these, whose counter has loads, too */
 
     if (groat__judge_is_amd(j) && ops > VMCNT_MAX)
         groat__judge_report(j, "waits for vmcnt(%u); the counter holds %d", ops,
@@ -640,11 +641,12 @@ void groat__judge_async_wait(struct groat_cpu_env *env, unsigned ops,
 
         if (stays)
             break;
+        copies += f->flights[landed].bytes != 0;
         land(j, &f->flights[landed++]);
     }
     f->flight_count -= landed;
     groat__judge_note_wait(j, GROAT_ACCESS_LAND, GROAT__JUDGE_NO_MBARRIER,
-                           (unsigned)landed);
+                           copies);
     if (landed > 0 && f->flight_count > 0)
         memmove(f->flights, f->flights + landed,
                 f->flight_count * sizeof(*f->flights));

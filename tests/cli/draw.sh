@@ -128,7 +128,7 @@ if not all(re.fullmatch(r"[a-z_]\w*", name) for name in run["buffers"]):
 copied = set()
 touched = {}
 for step in run["steps"]:
-    access, wave, mbarrier, phase, width, times, spans, buffer, at, *places = step
+    access, wave, mbarrier, phase, width, times, spans, sources, fills, *places = step
     if not 0 <= wave < run["waves"] or any(x > run["shared"] for x in spans):
         bad.append("a step outside")
     device = access in (LOAD, STORE)
@@ -136,15 +136,18 @@ for step in run["steps"]:
         bad.append("spans %s" % spans)
     if access != ARRIVE and (times > 0) != (spans != [] or device):
         bad.append("%d times nothing" % times)
-    if device != (places != []):
+    if (device or access == COPY) != (places != []):
         bad.append("%d instructions of kind %d" % (times, access))
     for where, *bytes_of in places[0] if device else []:
         touched[access, where] = touched.get((access, where), set())
         for i in range(0, len(bytes_of), 2):
             touched[access, where].update(range(bytes_of[i], bytes_of[i + 1]))
     if access == COPY:
-        if not run["buffers"][buffer] or at < 0:
+        if not sources or any(not run["buffers"][b] or at < 0 for b, at in sources):
             bad.append("a copy from nowhere")
+        if len(places[0]) != times + 1 or \
+                sum(map(sum, places[0])) < sum(spans):
+            bad.append("%d instructions in %s" % (times, places))
         for i in range(0, len(spans), 2):
             copied.update(range(spans[i], spans[i + 1]))
 for access, where in sorted(touched):
@@ -207,7 +210,16 @@ has_page "pointers of its own" 8,9 0 "load a 32768,load x 16384,store y 16" \
 has_page "a tile" 0,1,2,5,6,7,9 8192 "" $loader
 expect "a pipeline: a page" 0 draw kv_buffer_pipelined --target cpu:gfx950 \
     -o "$work/page.html"
+shows 2 "copies 8192 bytes (8 instructions, 16 per lane) from K at byte 0 and V at byte 0"
+# Of the counter that the wave waits for, loads of Q are no copies.
+shows 3 "has waited: 4 copies of a lane have landed" "<td>4096 bytes</td>"
 shows 100 "<td>waits at a barrier for wave 2</td>"
+(cd "$work" && "$groat" new ring >/dev/null --from ring)
+has_page "a ring of one's own" 0,2,7 8192 "" "$work/ring" --target cpu:sm_90a
+# Of the first four copies one has landed, and is read.
+shows 2 "has waited: 1 copies of a lane have landed" "<td>1536 bytes</td>"
+shows 3 "reads 512 bytes" "<td>1536 bytes</td>"
+shows 4 "<td>2048 bytes</td>"
 has_page "a ring" 1,2,4,5,6 98304 "" kv_producer_pipeline --target cpu:sm_90a
 shows 0 "Nothing has happened yet." "step 0 of"
 shows 64 "Wave 4 copies 2048 bytes" "counted by mbarrier 98320, phase 0" \

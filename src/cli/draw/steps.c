@@ -125,25 +125,56 @@ static bool add_touches(groat__str *out, const groat__record *record,
     return true;
 }
 
-/* Appends the input that the first lane of a copy reads, and its offset, or
- * that it brings zeros. */
-static void add_source(groat__str *out, const groat__record *record,
-                       const groat__subject *subject,
-                       const groat__moment *moment)
+/* The input that the first lane of a copy reads, and its offset: [-1,0] for no
+ * input, [-2,0] if the copy brings zeros. */
+static void find_source(const groat__record *record,
+                        const groat__subject *subject, const groat__step *step,
+                        int *buffer, uint64_t *offset)
 {
-    const groat__step *step = &record->steps[moment->step];
     uint64_t address = 0;
-    uint64_t offset = 0;
-    size_t buffer;
+    size_t found;
 
     for (unsigned l = 0; l < record->lanes && !address; l++)
         if (groat__step_has(step, l) && (step->zeros >> l & 1) == 0)
             address = step->asked[l];
-    buffer = groat__subject_input(subject, address, &offset);
-    if (buffer != SIZE_MAX)
-        groat__str_addf(out, ",%zu,%" PRIu64, buffer, offset);
-    else
-        groat__str_add(out, address ? ",-1,0" : ",-2,0");
+    *offset = 0;
+    found = groat__subject_input(subject, address, offset);
+    *buffer = found != SIZE_MAX ? (int)found : address ? -1 : -2;
+}
+
+/* Appends ,[[buffer,from],...] of copies [first, end): each buffer once. */
+static void add_sources(groat__str *out, const groat__record *record,
+                        const groat__subject *subject, size_t first, size_t end)
+{
+    uint32_t told = 0; /* bit per buffer + 2 */
+
+    groat__str_add(out, ",[");
+    for (size_t i = first; i < end; i++) {
+        uint64_t offset;
+        int buffer;
+
+        find_source(record, subject, &record->steps[i], &buffer, &offset);
+        if ((told >> (buffer + 2) & 1) != 0)
+            continue;
+        groat__str_addf(out, "%s[%d,%" PRIu64 "]", told ? "," : "", buffer,
+                        offset);
+        told |= (uint32_t)1 << (buffer + 2);
+    }
+    groat__str_add(out, "],0");
+}
+
+/* Appends ,[[from,to,...],...] of copies [first, end), a list for each, as they
+ * land one by one.  False: out of memory. */
+static bool add_parts(groat__str *out, const groat__record *record,
+                      size_t first, size_t end)
+{
+    bool whole = true;
+
+    groat__str_add(out, ",[[]");
+    for (size_t i = first; i < end && whole; i++)
+        whole = add_spans(out, record, i, i + 1);
+    groat__str_add(out, "]");
+    return whole;
 }
 
 static bool add_moment(groat__str *out, const groat__record *record,
@@ -154,7 +185,7 @@ static bool add_moment(groat__str *out, const groat__record *record,
     size_t end = last ? record->count : moment[1].step;
     size_t touch_end = last ? record->touch_count : moment[1].touch;
     bool accesses = end > moment->step;
-    bool touches = touch_end > moment->touch;
+    bool whole;
 
     groat__str_addf(out, "%s\n[%d,%u,%d,%u,%u,%zu", index ? "," : "",
                     (int)moment->access, moment->wave, (int)moment->mbarrier,
@@ -162,17 +193,19 @@ static bool add_moment(groat__str *out, const groat__record *record,
                     moment->access == GROAT_ACCESS_ARRIVE
                         ? moment->lanes
                         : end - moment->step + touch_end - moment->touch);
-    if (!add_spans(out, record, moment->step, end))
-        return false;
-    if (moment->access == GROAT_ACCESS_COPY && accesses)
-        add_source(out, record, subject, moment);
-    else
-        groat__str_addf(out, ",-1,%d",
+    whole = add_spans(out, record, moment->step, end);
+    if (moment->access == GROAT_ACCESS_COPY && accesses) {
+        add_sources(out, record, subject, moment->step, end);
+        whole = whole && add_parts(out, record, moment->step, end);
+    } else {
+        groat__str_addf(out, ",[],%d",
                         accesses && record->steps[moment->step].fill);
-    if (touches && !add_touches(out, record, subject, moment->touch, touch_end))
-        return false;
+    }
+    if (touch_end > moment->touch)
+        whole = whole &&
+                add_touches(out, record, subject, moment->touch, touch_end);
     groat__str_add(out, "]");
-    return true;
+    return whole;
 }
 
 static bool add_data(groat__str *out, const groat__record *record,
