@@ -158,8 +158,8 @@ static void draw_legend(groat__sheet *sheet, const groat__record *record)
     draw_sample(sheet, left, "zero", "3/1.17=0", "zeros",
                 "out of range: nothing is read, zeros are written");
     draw_sample(sheet, right, "gap", "", "", "never written");
-    draw_sample(sheet, right + 110, "hot", "17,49", "",
-                "read by lanes 17 and 49, in conflict");
+    draw_sample(sheet, right + 110, "hot", "7,23", "",
+                "read by lanes 7 and 23, in conflict");
     sheet->y += SAMPLE_HEIGHT;
 }
 
