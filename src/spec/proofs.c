@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * proofs.c tries the counter-examples of a family's rules.
+ * proofs.c tries what params.def says of a family's rules.
  */
 #include "spec/proofs.h"
 
@@ -57,6 +57,28 @@ static groat_status try_breaks(const groat_family *without_rules,
     return status;
 }
 
+/* Checks the names of "follows NAME ...". */
+static groat_status check_follows(const groat_family *family,
+                                  const groat__rule *rule, const char *proof,
+                                  size_t len, groat_error *error)
+{
+    size_t at = strcspn(proof, " \t");
+    size_t end;
+
+    for (at += strspn(proof + at, " \t"); at < len;
+         at = end + strspn(proof + end, " \t")) {
+        end = at + strcspn(proof + at, " \t;");
+        if (groat__family_slot(family, proof + at, end - at) == GROAT__SLOTS)
+            return groat__fail(error, GROAT_INVALID,
+                               "%.64s/params.def line %d: a rule follows from "
+                               "'%.*s', which is no parameter or constant",
+                               family->name, rule->line,
+                               end - at < 64 ? (int)(end - at) : 64,
+                               proof + at);
+    }
+    return GROAT_OK;
+}
+
 static groat_status try_rule(const groat_family *without_rules,
                              const groat__rule *rule, groat_error *error)
 {
@@ -70,6 +92,8 @@ static groat_status try_rule(const groat_family *without_rules,
         len = strcspn(at, ";");
         if (strncmp(at, word, sizeof(word) - 1) == 0)
             status = try_breaks(without_rules, rule, at, len, error);
+        else
+            status = check_follows(without_rules, rule, at, len, error);
         at += len;
     }
     return status;

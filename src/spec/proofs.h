@@ -5,7 +5,8 @@
 #include "spec/family.h"
 
 /* Checks that each "breaks TARGET name=value,..." of params.def has allowed
- * values that break its rule.  Errors: INVALID with file and line. */
+ * values that break its rule, and that each "follows NAME ..." names parameters
+ * or constants.  Errors: INVALID with file and line. */
 groat_status groat__family_try_rules(groat_family *family, groat_error *error);
 
 #endif

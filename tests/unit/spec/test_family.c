@@ -335,6 +335,8 @@ static const bad_line bad_lines[] = {
      "its rule: target 'sm_80' is unknown"},
     {"rule i < 3 ; \"r\" ; breaks cuda:sm_80 i=10", "i=10 is not allowed"},
     {"rule i < 3 ; \"r\" ; breaks cuda:sm_80 k=1", "no parameter 'k'"},
+    {"rule 1 ; \"r\" ; follows i nothing",
+     "a rule follows from 'nothing', which is no parameter or constant"},
     /* launch */
     {"launch", "block_*, cluster_*, shared, args or overlap"},
     {"launch grid_x = 1", "block_*, cluster_*, shared, args or overlap"},
