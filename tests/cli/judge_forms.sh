@@ -698,9 +698,13 @@ __global__ void k(float *y)
 }
 END
 echo '__global__ void k(const float *x, float *y) { y[0] = x[0]; }' >k.cu
-expect "elements of another size" 4 judge k.cu --block 1 --buffer x=32:f64 \
+expect "elements of another size" 2 judge k.cu --block 1 --buffer x=32:f64 \
     --buffer y=32
-says "it is told" "has another size than the pointer's"
+says "it is told" "--buffer x=32:f64: an element of const float * has 4 bytes, one of f64 8"
+echo 'typedef float real; __global__ void k(const real *x, float *y) { y[0] = x[0]; }' >k.cu
+expect "of another size of a type of the file" 4 judge k.cu --block 1 \
+    --buffer x=32:f64 --buffer y=32
+says "it is told, too" "has another size than the pointer's"
 right "bytes of any elements" --buffer x=32:f64 --buffer y=32 <<'END'
 struct pair { double a, b; };
 __global__ void k(const void *x, float *y)

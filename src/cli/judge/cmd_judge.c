@@ -528,6 +528,27 @@ static void add_way(const groat__cuda_param *param, const char *dtype,
         groat__str_add(out, tolerance_of(dtype));
 }
 
+/* Checks that the pointer's elements are a number of those that --buffer names,
+ * where its type tells: a type of the file is left to the compiler. */
+static groat_status check_size(work *w, size_t i)
+{
+    const groat__cuda_param *param = &w->source.params[i];
+    const groat__element *said = element_of(w, i);
+    const groat__element *own =
+        param->dtype && !groat__cuda_is_vector(param->type.data)
+            ? groat__element_find(param->dtype, strlen(param->dtype))
+            : NULL;
+
+    if (!said || !own || own->bytes == 1 || own->bytes % said->bytes == 0)
+        return GROAT_OK;
+    return groat__cli_error(&w->error, GROAT_INVALID,
+                            "--buffer %s=%s: an element of %s has %d bytes, "
+                            "one of %s %d",
+                            param->name.data, w->given[i].value,
+                            param->type.data, own->bytes, said->name,
+                            said->bytes);
+}
+
 /* Appends a line of run.def, and where it is from, from "SHAPE[:[DTYPE
  * ]WORDS]". */
 static groat_status add_buffer(work *w, size_t i, groat__str *out)
@@ -554,6 +575,8 @@ static groat_status add_buffer(work *w, size_t i, groat__str *out)
             "--buffer %s=%.*s:bf16; allowed: " GROAT__ELEMENT_NAMES,
             param->type.data, param->name.data, w->name, param->name.data,
             (int)shape, value);
+    if (check_size(w, i))
+        return w->error.status;
     groat__str_addf(out, "%.*s ", (int)len, dtype);
     if (dtype == words)
         words += len + strspn(words + len, " ");
