@@ -364,8 +364,13 @@ static void print_list(const groat_context *context)
 
 static int unknown_family(groat__cli *cli, const char *name)
 {
+    groat_error error = GROAT_ERROR_INIT;
+    groat_spec *none = NULL;
     groat__near near;
 
+    if (strchr(name, '/') && groat_spec_parse(cli->context, name, "cpu:sm_90a",
+                                              &none, &error) != GROAT_OK)
+        return groat__cli_fail(cli, &error);
     groat__near_start(&near, name, strlen(name));
     for (size_t i = 0; i < groat_family_count(cli->context); i++) {
         const groat_family *family = groat_family_at(cli->context, i);

@@ -162,7 +162,7 @@ static bool whole(const char *text, char **end, int64_t *out)
 
 bool groat__run_def_real(const char *text, char **end, double *out)
 {
-    if (!groat__is_digit(text[*text == '-']) && *text != '.')
+    if (!groat__is_digit(text[*text == '-']) && text[*text == '-'] != '.')
         return false;
     if (text[*text == '-'] == '0' && (text[1 + (*text == '-')] | 32) == 'x')
         return false;
