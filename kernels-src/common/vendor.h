@@ -39,8 +39,10 @@
 //   computed_anew(x)             x, opaque to the compiler: values derived from
 //                                it are recomputed here, not kept in registers
 //   compiler_fence()             the compiler moves no memory access across it
-//   shared_fence()               waits for this wave's own shared-memory stores;
-//                                all lanes of the wave come to it, or none
+//   shared_fence()               waits for this wave's own accesses to shared
+//                                memory, reads too: what it has read may then
+//                                be copied over; all lanes of the wave come to
+//                                it, or none
 //   block_barrier()              syncs all threads of the block; drains nothing
 //   launch_wait()                (params.def: launch overlap) waits until the
 //                                launches ahead on the stream have ended; what
