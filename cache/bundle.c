@@ -376,9 +376,12 @@ static const char *look(groat__bundle *bundle, const groat__digest *key,
             wrong = "is not what was signed";
         groat__range_end(bundle->ranges);
         row.judged_ns += groat__now_ns() - start;
-        *rc = found == GROAT__ROW_GOOD && wrong == NULL
-                  ? (out != NULL ? groat__row_copy(&row, out) : SQLITE_OK)
-                  : SQLITE_DONE;
+        if (found == GROAT__ROW_UNREAD)
+            *rc = SQLITE_NOMEM;
+        else if (found != GROAT__ROW_GOOD || wrong != NULL)
+            *rc = SQLITE_DONE;
+        else
+            *rc = out != NULL ? groat__row_copy(&row, out) : SQLITE_OK;
     } else if (*rc == SQLITE_DONE && bundle->is_signed) {
         wrong = "was signed and is not there";
     }
@@ -526,15 +529,19 @@ groat_status groat__bundle_next(void *source, int64_t from, groat__held *out,
     groat__bundle *bundle = source;
     groat_status status = GROAT_OK;
     groat__row row = {0};
+    int read = SQLITE_OK;
     int rc;
 
     memset(out, 0, sizeof(*out));
     enter(bundle);
     (void)sqlite3_bind_int64(bundle->next, 1, from);
     rc = sqlite3_step(bundle->next);
-    if (rc == SQLITE_ROW &&
-        (!groat__row_read(bundle->next, &row) || !groat__row_good(&row) ||
-         row.id < from || !is_vouched(bundle, &row))) {
+    if (rc == SQLITE_ROW)
+        read = groat__row_read_good(bundle->next, &row);
+    if (read == SQLITE_NOMEM) {
+        status = fail_sqlite(bundle, read, error);
+    } else if (rc == SQLITE_ROW && (read != SQLITE_OK || row.id < from ||
+                                    !is_vouched(bundle, &row))) {
         char hex[33];
 
         groat__hex(hex, row.key.bytes, sizeof(row.key.bytes));

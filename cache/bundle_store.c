@@ -53,6 +53,7 @@ static groat_status read_next(groat__store *store, int64_t from,
     groat_status status = groat__store_begin(store, error);
     sqlite3_stmt *next = NULL;
     groat__row row = {0};
+    int read = SQLITE_OK;
     int rc;
 
     if (status != GROAT_OK)
@@ -62,8 +63,11 @@ static groat_status read_next(groat__store *store, int64_t from,
         (void)sqlite3_bind_int64(next, 1, from);
         rc = sqlite3_step(next);
     }
-    if (rc == SQLITE_ROW && (!groat__row_read(next, &row) || row.id < from ||
-                             !groat__row_good(&row)))
+    if (rc == SQLITE_ROW)
+        read = groat__row_read_good(next, &row);
+    if (read == SQLITE_NOMEM)
+        rc = read;
+    else if (rc == SQLITE_ROW && (read != SQLITE_OK || row.id < from))
         status = groat__fail(
             error, GROAT_IO,
             "an entry of %s is damaged; groat cache verify drops it",

@@ -28,7 +28,8 @@
 typedef enum verdict {
     VERDICT_GOOD,
     VERDICT_DAMAGED,
-    VERDICT_UNUSABLE /* locked, unreadable, of a newer groat */
+    VERDICT_UNUSABLE, /* locked, unreadable, of a newer groat */
+    VERDICT_UNREAD    /* there was no memory to read it */
 } verdict;
 
 /* How often a file must look damaged before it is set aside.  A single failed
@@ -298,6 +299,8 @@ static verdict judge(int rc)
 {
     if (rc == SQLITE_OK)
         return VERDICT_GOOD;
+    if ((rc & 0xff) == SQLITE_NOMEM)
+        return VERDICT_UNREAD;
     return is_damage(rc) ? VERDICT_DAMAGED : VERDICT_UNUSABLE;
 }
 
@@ -321,11 +324,16 @@ static void fail_use(const groat__store *store, sqlite3 *db, const char *call,
 {
     const char *cause = groat__handle_cause(db, rc);
 
-    (void)groat__fail_vendor(error, GROAT_IO, call, rc,
-                             "cannot use %s: %s (SQLite %d%s%s); if its folder "
-                             "cannot be written, set GROAT_CACHE_DIR",
-                             store->path, groat__handle_words(db, rc), rc,
-                             *cause != '\0' ? ": " : "", cause);
+    if ((rc & 0xff) == SQLITE_NOMEM)
+        (void)groat__fail(error, GROAT_NO_MEMORY, "no memory to open %s",
+                          store->path);
+    else
+        (void)groat__fail_vendor(
+            error, GROAT_IO, call, rc,
+            "cannot use %s: %s (SQLite %d%s%s); if its folder "
+            "cannot be written, set GROAT_CACHE_DIR",
+            store->path, groat__handle_words(db, rc), rc,
+            *cause != '\0' ? ": " : "", cause);
 }
 
 /* Judges the header; creates the schema in an empty file. */
@@ -509,7 +517,7 @@ groat_status groat__connection_open(groat__store *store, bool damaged,
     }
     groat__place_unlock(lock);
     if (status == GROAT_OK && result != VERDICT_GOOD)
-        status = GROAT_IO;
+        status = result == VERDICT_UNREAD ? GROAT_NO_MEMORY : GROAT_IO;
     else if (status == GROAT_OK)
         groat_error_clear(error);
     if (status == GROAT_OK && hollow && !stale) {

@@ -42,7 +42,9 @@ static int peek(groat__store *store, const groat__sought *sought,
     if (rc == SQLITE_ROW)
         *found = groat__row_judge(get, &sought->key, sought->identity,
                                   store->ranges, row);
-    if (*found == GROAT__ROW_GOOD && out != NULL)
+    if (*found == GROAT__ROW_UNREAD)
+        failed = SQLITE_NOMEM;
+    else if (*found == GROAT__ROW_GOOD && out != NULL)
         failed = groat__row_copy(row, out);
     (void)sqlite3_reset(get);
     return failed == SQLITE_OK ? rc : failed;

@@ -83,6 +83,13 @@ int groat__handle_number(sqlite3 *db, const char *sql, int64_t *out)
     return rc;
 }
 
+bool groat__handle_starved(sqlite3_stmt *statement)
+{
+    int rc = sqlite3_errcode(sqlite3_db_handle(statement));
+
+    return (rc & 0xff) == SQLITE_NOMEM;
+}
+
 int groat__handle_check(sqlite3 *db)
 {
     sqlite3_stmt *check = NULL;
@@ -95,8 +102,11 @@ int groat__handle_check(sqlite3 *db)
     if (rc == SQLITE_ROW) {
         const char *word = (const char *)sqlite3_column_text(check, 0);
 
-        rc = word != NULL && strcmp(word, "ok") == 0 ? SQLITE_OK
-                                                     : SQLITE_CORRUPT;
+        if (word == NULL && groat__handle_starved(check))
+            rc = SQLITE_NOMEM;
+        else
+            rc = word != NULL && strcmp(word, "ok") == 0 ? SQLITE_OK
+                                                         : SQLITE_CORRUPT;
     }
     (void)sqlite3_finalize(check);
     return rc == SQLITE_DONE ? SQLITE_CORRUPT : rc;
@@ -114,6 +124,8 @@ int groat__handle_schema(sqlite3 *db, char mark[33])
         for (int i = 0; i < 4; i++) {
             const unsigned char *text = sqlite3_column_text(statement, i);
 
+            if (text == NULL && groat__handle_starved(statement))
+                all.failed = true;
             groat__str_add(&all, text == NULL ? "-" : (const char *)text);
             groat__str_add(&all, "\n");
         }

@@ -363,6 +363,10 @@ int groat__handle_run(sqlite3_stmt *statement);
 int groat__handle_step_number(sqlite3_stmt *statement, int64_t *out);
 int groat__handle_number(sqlite3 *db, const char *sql, int64_t *out);
 
+/* Whether a column's text or blob was NULL for want of memory; ask before the
+ * next call of SQLite. */
+bool groat__handle_starved(sqlite3_stmt *statement);
+
 /* Runs SQLite's check of pages, indexes and free list: OK, CORRUPT or another
  * error. */
 int groat__handle_check(sqlite3 *db);
@@ -393,21 +397,22 @@ int64_t groat__row_id(const groat__digest *key);
 /* Makes a row of an entry, without its checksum; it borrows from the entry. */
 groat__row groat__row_of(const groat__entry *entry);
 
-/* Reads a row of GROAT__ROW_COLUMNS; false when a column is not what the
- * schema says, as in a damaged file. */
-bool groat__row_read(sqlite3_stmt *statement, groat__row *row);
+/* Reads a row of GROAT__ROW_COLUMNS: OK, CORRUPT when a column is not what the
+ * schema says, as in a damaged file, or NOMEM. */
+int groat__row_read(sqlite3_stmt *statement, groat__row *row);
 /* XXH3-128 over key, identity, log, facts and binary. */
 groat__digest groat__row_checksum(const groat__row *row);
 
-/* Returns whether a row that was read has the right checksum, and the id of its
- * key. */
-bool groat__row_good(const groat__row *row);
+/* Reads a row and checks that it has the right checksum, and the id of its key:
+ * OK, CORRUPT or NOMEM. */
+int groat__row_read_good(sqlite3_stmt *statement, groat__row *row);
 
 typedef enum groat__finding {
     GROAT__ROW_NONE,
     GROAT__ROW_GOOD,
     GROAT__ROW_DAMAGED,
-    GROAT__ROW_MISTAKEN /* another identity than the one asked for */
+    GROAT__ROW_MISTAKEN, /* another identity than the one asked for */
+    GROAT__ROW_UNREAD    /* there was no memory to read it */
 } groat__finding;
 
 /* Reads and judges the current row of a GROAT__ROW_GET; an identity of NULL

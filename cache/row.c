@@ -66,7 +66,7 @@ static bool read_digest(sqlite3_stmt *statement, int column,
     return true;
 }
 
-bool groat__row_read(sqlite3_stmt *statement, groat__row *row)
+static bool read_columns(sqlite3_stmt *statement, groat__row *row)
 {
     int64_t facts[GROAT__FACTS];
     const int binary = 14;
@@ -112,12 +112,26 @@ groat__digest groat__row_checksum(const groat__row *row)
     return groat__hash128(text, sizeof(text));
 }
 
-bool groat__row_good(const groat__row *row)
+int groat__row_read(sqlite3_stmt *statement, groat__row *row)
+{
+    if (read_columns(statement, row))
+        return SQLITE_OK;
+    return groat__handle_starved(statement) ? SQLITE_NOMEM : SQLITE_CORRUPT;
+}
+
+static bool is_good(const groat__row *row)
 {
     groat__digest checksum = groat__row_checksum(row);
 
     return memcmp(&checksum, &row->checksum, sizeof(checksum)) == 0 &&
            row->id == groat__row_id(&row->key);
+}
+
+int groat__row_read_good(sqlite3_stmt *statement, groat__row *row)
+{
+    int rc = groat__row_read(statement, row);
+
+    return rc == SQLITE_OK && !is_good(row) ? SQLITE_CORRUPT : rc;
 }
 
 static groat__finding judge(const groat__row *row, const groat__digest *key,
@@ -129,7 +143,7 @@ static groat__finding judge(const groat__row *row, const groat__digest *key,
         (row->identity_len != strlen(identity) ||
          memcmp(row->identity, identity, row->identity_len) != 0))
         return GROAT__ROW_MISTAKEN;
-    return groat__row_good(row) ? GROAT__ROW_GOOD : GROAT__ROW_DAMAGED;
+    return is_good(row) ? GROAT__ROW_GOOD : GROAT__ROW_DAMAGED;
 }
 
 groat__finding groat__row_judge(sqlite3_stmt *get, const groat__digest *key,
@@ -138,10 +152,11 @@ groat__finding groat__row_judge(sqlite3_stmt *get, const groat__digest *key,
 {
     groat__finding found;
     uint64_t start;
-
     /* SQLite reads a column's pages here; that is not part of the time. */
-    if (!groat__row_read(get, row))
-        return GROAT__ROW_DAMAGED;
+    int rc = groat__row_read(get, row);
+
+    if (rc != SQLITE_OK)
+        return rc == SQLITE_NOMEM ? GROAT__ROW_UNREAD : GROAT__ROW_DAMAGED;
     start = groat__now_ns();
     groat__range_begin(ranges, "verify", NULL);
     found = judge(row, key, identity);
@@ -251,8 +266,10 @@ static int take_identity(sqlite3_stmt *statement, groat__str *out)
     if (rc == SQLITE_ROW) {
         const unsigned char *text = sqlite3_column_text(statement, 0);
 
+        bool starved = text == NULL && groat__handle_starved(statement);
+
         groat__str_add(out, text == NULL ? "" : (const char *)text);
-        if (out->failed)
+        if (out->failed || starved)
             rc = SQLITE_NOMEM;
     }
     return rc;

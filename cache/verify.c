@@ -186,6 +186,7 @@ static int read_entry(groat__store *store, const groat__digest *key,
 {
     sqlite3_stmt *select = NULL;
     groat__row row = {0};
+    int read = SQLITE_OK;
     int rc = groat__connection_prepare(store, select_key, &select);
 
     *found = false;
@@ -193,8 +194,12 @@ static int read_entry(groat__store *store, const groat__digest *key,
         return rc;
     (void)sqlite3_bind_int64(select, 1, groat__row_id(key));
     rc = sqlite3_step(select);
-    if (rc == SQLITE_ROW && groat__row_read(select, &row) &&
-        memcmp(&row.key, key, sizeof(*key)) == 0) {
+    if (rc == SQLITE_ROW)
+        read = groat__row_read(select, &row);
+    if (read == SQLITE_NOMEM) {
+        rc = read;
+    } else if (rc == SQLITE_ROW && read == SQLITE_OK &&
+               memcmp(&row.key, key, sizeof(*key)) == 0) {
         groat__hex(entry->key, key->bytes, sizeof(key->bytes));
         entry->identity = strndup(row.identity, row.identity_len);
         entry->log = strndup(row.log, row.log_len);
@@ -268,7 +273,7 @@ static int check_next(groat__store *store, int64_t *id, uint64_t *checked,
     sqlite3_stmt *next = NULL;
     uint64_t gone = 0;
     groat__row row = {0};
-    bool good = false;
+    int read = SQLITE_OK;
     int rc = groat__connection_prepare(store, GROAT__ROW_NEXT, &next);
 
     if (rc != SQLITE_OK)
@@ -277,17 +282,19 @@ static int check_next(groat__store *store, int64_t *id, uint64_t *checked,
     rc = sqlite3_step(next);
     *more = rc == SQLITE_ROW;
     if (rc == SQLITE_ROW)
-        good = groat__row_read(next, &row) && groat__row_good(&row);
+        read = groat__row_read_good(next, &row);
     (void)sqlite3_finalize(next);
     if (rc != SQLITE_ROW)
         return rc == SQLITE_DONE ? SQLITE_OK : rc;
+    if (read == SQLITE_NOMEM)
+        return read;
     /* Ids that do not ascend would loop for ever. */
     if (row.id < *id)
         return SQLITE_CORRUPT;
     *more = row.id < INT64_MAX;
     *id = row.id + (*more ? 1 : 0);
     *checked += 1;
-    if (good)
+    if (read == SQLITE_OK)
         return SQLITE_OK;
     if (store->read_only)
         return SQLITE_READONLY;

@@ -70,6 +70,7 @@ groat_unit_tests = \
 	%D%/unit/cache/test_sign \
 	%D%/unit/cache/test_place \
 	%D%/unit/cache/test_stamps \
+	%D%/unit/cache/test_starved \
 	%D%/unit/cache/test_store \
 	%D%/unit/attention/test_choose \
 	%D%/unit/cli/test_banks \
