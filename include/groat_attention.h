@@ -296,6 +296,28 @@ GROAT_API groat_status groat_decode_put_tuned(groat_context *context,
                                               const groat_decode_choice *choice,
                                               groat_error *error);
 
+/* Reads a recorded choice from the store, else from a bundle.
+ *
+ * target, device  as of groat_decode_put_tuned().
+ * choice          choice->size must be set.  All else is 0 where no choice is
+ *                 recorded, or one that this version cannot use.
+ *
+ * Errors: INVALID (a field of shape; choice; device); of the driver, where
+ * device is NULL. */
+GROAT_API groat_status groat_decode_get_tuned(groat_context *context,
+                                              const char *target,
+                                              const char *device,
+                                              const groat_decode_shape *shape,
+                                              groat_decode_choice *choice,
+                                              groat_error *error);
+
+/* Writes the spec of the kernel of a shape and a choice in full, for manifests;
+ * needs no device.  Free *spec with groat_free().  Errors: INVALID (a field of
+ * shape or choice), NO_MEMORY. */
+GROAT_API groat_status groat_decode_choice_spec(
+    const groat_decode_shape *shape, const groat_decode_choice *choice,
+    char **spec, groat_error *error);
+
 /* The kernel's spec and its handle, for tools; borrowed from the decode. */
 GROAT_API const char *groat_decode_spec(const groat_decode *decode);
 GROAT_API groat_kernel *groat_decode_kernel(const groat_decode *decode);

@@ -90,7 +90,9 @@ GROAT_API groat_status groat_warm(groat_context *context,
  *
  * target  for lines that name none; NULL: groat_default_target().
  *
- * The error of a kernel that fails begins with "PATH:LINE: ".  Errors: as of
+ * Gets kernels alone: the "tuned" choice of a line comes to the store by groat
+ * prewarm, and without it groat_decode_open() may choose another kernel.  The
+ * error of a kernel that fails begins with "PATH:LINE: ".  Errors: as of
  * groat_manifest_read() and groat_warm(). */
 GROAT_API groat_status groat_warm_file(groat_context *context, const char *path,
                                        const char *target, unsigned flags,

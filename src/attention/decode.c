@@ -153,8 +153,8 @@ groat_status groat_decode_open(groat_context *context, const char *target,
     d->device = device;
     d->choice = choice != NULL ? *choice : none;
     d->tuned =
-        choice == NULL &&
-        groat__decode_find_tuned(context, &where, &device, shape, &d->choice);
+        choice == NULL && groat__decode_find_tuned(context, &where, device.name,
+                                                   shape, &d->choice);
     groat__decode_choose_kernel(shape, &device, &d->choice);
     status = get_kernel(context, where.text, shape, d, &registers, error);
     if (status == GROAT_OK)

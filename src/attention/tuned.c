@@ -157,8 +157,7 @@ static groat_status check_rules(groat_context *context,
 }
 
 bool groat__decode_find_tuned(groat_context *context,
-                              const groat__target *target,
-                              const groat__decode_device *device,
+                              const groat__target *target, const char *device,
                               const groat_decode_shape *shape,
                               groat_decode_choice *choice)
 {
@@ -167,7 +166,7 @@ bool groat__decode_find_tuned(groat_context *context,
     groat__str identity = {0};
     bool right = false;
 
-    if (write_identity(context, target, device->name, shape, &identity, NULL) ==
+    if (write_identity(context, target, device, shape, &identity, NULL) ==
             GROAT_OK &&
         get_entry(context, &identity, &blob)) {
         right = read_choice(&blob, &found) &&
@@ -183,27 +182,43 @@ bool groat__decode_find_tuned(groat_context *context,
 
 /* ---- records ------------------------------------------------------------- */
 
-static groat_status check_record(const groat_decode_shape *shape,
-                                 const groat_decode_choice *choice,
-                                 const char *device, groat_error *error)
+static groat_status check_full(const groat_decode_shape *shape,
+                               const groat_decode_choice *choice,
+                               groat_error *error)
 {
     groat_status status = groat__decode_check_shape(shape, error);
 
     if (status == GROAT_OK)
         status = groat__decode_check_choice(shape, choice, error);
+    if (status == GROAT_OK &&
+        (choice->warps == 0 || choice->stages == 0 || choice->cluster == 0 ||
+         choice->blocks == 0 || choice->least == 0))
+        status = groat__fail(
+            error, GROAT_INVALID,
+            "choice has warps %u, stages %u, cluster %u, blocks %u, least %u; "
+            "allowed in a record: none that is 0",
+            choice->warps, choice->stages, choice->cluster, choice->blocks,
+            choice->least);
+    return status;
+}
+
+/* Resolves the target, and the context's device if it is NULL. */
+static groat_status find_place(groat_context *context, const char *target,
+                               const char *device, groat__target *where,
+                               groat__decode_device *own, groat_error *error)
+{
+    groat_status status = groat__context_target(context, target, where, error);
+
     if (status != GROAT_OK)
         return status;
-    if (choice->warps == 0 || choice->stages == 0 || choice->cluster == 0 ||
-        choice->blocks == 0 || choice->least == 0)
+    if (device == NULL)
+        return groat__decode_device_of(context, where, own, error);
+    if (*device == '\0' || strlen(device) >= sizeof(own->name) ||
+        strpbrk(device, "\n\r") != NULL)
         return groat__fail(error, GROAT_INVALID,
-                           "choice has warps %u, stages %u, cluster %u, blocks "
-                           "%u, least %u; allowed in a record: none that is 0",
-                           choice->warps, choice->stages, choice->cluster,
-                           choice->blocks, choice->least);
-    if (device != NULL && (*device == '\0' || strlen(device) > 159 ||
-                           strpbrk(device, "\n\r") != NULL))
-        return groat__fail(error, GROAT_INVALID,
-                           "device is no line of 1 to 159 characters");
+                           "device is no line of 1 to %zu characters",
+                           sizeof(own->name) - 1);
+    (void)snprintf(own->name, sizeof(own->name), "%s", device);
     return GROAT_OK;
 }
 
@@ -242,21 +257,60 @@ groat_status groat_decode_put_tuned(groat_context *context, const char *target,
     char text[CHOICE_ROOM];
 
     if (status == GROAT_OK)
-        status = check_record(shape, choice, device, error);
+        status = check_full(shape, choice, error);
     if (status == GROAT_OK)
-        status = groat__context_target(context, target, &where, error);
+        status = find_place(context, target, device, &where, &own, error);
     if (status == GROAT_OK)
         status = check_rules(context, &where, shape, choice, error);
-    if (status == GROAT_OK && device == NULL)
-        status = groat__decode_device_of(context, &where, &own, error);
     if (status == GROAT_OK)
         status =
-            write_identity(context, &where, device != NULL ? device : own.name,
-                           shape, &identity, error);
+            write_identity(context, &where, own.name, shape, &identity, error);
     if (status == GROAT_OK) {
         write_choice(choice, text);
         status = put_text(context, &identity, text, error);
     }
     groat__str_free(&identity);
     return status;
+}
+
+groat_status groat_decode_get_tuned(groat_context *context, const char *target,
+                                    const char *device,
+                                    const groat_decode_shape *shape,
+                                    groat_decode_choice *choice,
+                                    groat_error *error)
+{
+    groat_decode_choice found = GROAT_DECODE_CHOICE_INIT;
+    groat__decode_device own;
+    groat__target where;
+    groat_status status = groat__check_size(
+        error, "choice", "groat_decode_choice", choice, sizeof(*choice));
+
+    if (!groat__is_usable(context))
+        return groat__fail_unusable("context", context, error);
+    if (status == GROAT_OK)
+        status = groat__decode_check_shape(shape, error);
+    if (status == GROAT_OK)
+        status = find_place(context, target, device, &where, &own, error);
+    if (status != GROAT_OK)
+        return status;
+    (void)groat__decode_find_tuned(context, &where, own.name, shape, &found);
+    found.size = choice->size;
+    memcpy(choice, &found, sizeof(found));
+    return GROAT_OK;
+}
+
+groat_status groat_decode_choice_spec(const groat_decode_shape *shape,
+                                      const groat_decode_choice *choice,
+                                      char **spec, groat_error *error)
+{
+    groat_status status = check_full(shape, choice, error);
+    groat__str text = {0};
+
+    if (status != GROAT_OK)
+        return status;
+    groat__decode_write_spec(shape, choice, &text);
+    *spec = groat__str_take(&text);
+    return *spec != NULL ? GROAT_OK
+                         : groat__fail(error, GROAT_NO_MEMORY,
+                                       "no memory for a decode's spec");
 }

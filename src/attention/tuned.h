@@ -17,11 +17,11 @@ groat_status groat__decode_device_of(groat_context *context,
                                      groat__decode_device *out,
                                      groat_error *error);
 
-/* Takes the choice that was recorded for a checked shape on such a device from
- * the store, else from a bundle.  False: there is none that can be used. */
+/* Takes the choice that was recorded for a checked shape on a device of that
+ * name from the store, else from a bundle.  False: there is none that can be
+ * used. */
 bool groat__decode_find_tuned(groat_context *context,
-                              const groat__target *target,
-                              const groat__decode_device *device,
+                              const groat__target *target, const char *device,
                               const groat_decode_shape *shape,
                               groat_decode_choice *choice);
 

@@ -67,6 +67,17 @@ expect "another store by the manifest" 0 prewarm "$manifest" \
     --cache-dir "$work/other"
 expect "has it" 0 attention "$shape" $on --cache-dir "$work/other"
 answers "and its choice" "(tuned)"
+expect "a check finds both" 0 prewarm --check "$manifest" \
+    --cache-dir "$work/other"
+answers "it counts the choice" "1 tuned choices, 0 missing"
+sed 's/, "tuned": {.*}}/}/' "$manifest" >"$work/bare.jsonl"
+expect "the kernel alone" 0 prewarm "$work/bare.jsonl" --cache-dir "$work/bare"
+expect "is not what is checked" 1 prewarm --check "$manifest" \
+    --cache-dir "$work/bare"
+says "what is missing is told" "tuned.jsonl:1: the tuned choice is missing"
+expect "in JSON, too" 1 prewarm --check "$manifest" --cache-dir "$work/bare" \
+    --json
+answers "with its number" '"tuned_missing": 1'
 expect "a check puts nothing there" 1 prewarm --check "$manifest" \
     --cache-dir "$work/third"
 expect "so" 0 attention "$shape" $on --cache-dir "$work/third"
@@ -79,6 +90,8 @@ refuses_line() {
     says "why: $2" "$1"
 }
 refuses_line "a decode has no 'hds'" 's/"heads/"hds/'
+refuses_line "is of another kernel than the line's spec, paged_attention_decode:" \
+    's/\(spec.*stages=\)[0-9]*/\17/'
 refuses_line "none that is 0" 's/least=[0-9]*/least=0/2; s/,least=[0-9]*"/,least=0"/'
 refuses_line "device is no line of 1" 's/"cpu, 4/"cpu\\n4/'
 refuses_line '"tuned" is no object' 's/"tuned": {.*}}/"tuned": 3}/'

@@ -257,6 +257,72 @@ START_TEST(a_store_that_takes_nothing)
 }
 END_TEST
 
+/* Reads the record of a device; false: there is none. */
+static bool reads(groat_context *of, const char *of_device,
+                  const groat_decode_shape *s)
+{
+    groat_decode_choice have = {.size = sizeof(have) + 8, .warps = 77};
+
+    ck_assert_msg(groat_decode_get_tuned(of, target_text, of_device, s, &have,
+                                         &fix.error) == GROAT_OK,
+                  "%s", fix.error.text);
+    ck_assert_uint_eq(have.size, sizeof(have) + 8);
+    if (have.warps == 0)
+        return false;
+    have.size = tuned.size;
+    ck_assert_int_eq(memcmp(&have, &tuned, sizeof(have)), 0);
+    return true;
+}
+
+START_TEST(records_that_are_read)
+{
+    groat_decode_choice have = GROAT_DECODE_CHOICE_INIT;
+    groat_decode_shape other = shape;
+    groat_decode *decode = NULL;
+    groat_spec *parsed = NULL;
+    char *spec = NULL;
+
+    ck_assert(!reads(context, NULL, &shape));
+    put("another device, 4 multiprocessors");
+    ck_assert(reads(context, "another device, 4 multiprocessors", &shape));
+    ck_assert(!reads(context, NULL, &shape));
+    put(NULL);
+    ck_assert(reads(context, NULL, &shape));
+    ck_assert(reads(context, device, &shape));
+    other.keys++;
+    ck_assert(!reads(context, device, &other));
+    ck_fails(groat_decode_get_tuned(context, target_text, "", &shape, &have,
+                                    &fix.error),
+             GROAT_INVALID, &fix.error, "device is no line of 1 to 159");
+    other.heads = 0;
+    ck_fails(groat_decode_get_tuned(context, target_text, device, &other, &have,
+                                    &fix.error),
+             GROAT_INVALID, &fix.error, "heads");
+    have.size--;
+    ck_fails(groat_decode_get_tuned(context, target_text, device, &shape, &have,
+                                    &fix.error),
+             GROAT_INVALID, &fix.error, "choice");
+
+    /* The spec that a choice needs is that of the decode. */
+    ck_assert_int_eq(
+        groat_decode_choice_spec(&shape, &tuned, &spec, &fix.error), GROAT_OK);
+    ck_assert_int_eq(groat_decode_open(context, target_text, &shape, NULL,
+                                       &decode, &fix.error),
+                     GROAT_OK);
+    ck_assert_int_eq(
+        groat_spec_parse(context, spec, target_text, &parsed, &fix.error),
+        GROAT_OK);
+    ck_assert_str_eq(groat_spec_text(parsed), groat_decode_spec(decode));
+    groat_spec_free(parsed);
+    groat_decode_close(decode);
+    groat_free(spec);
+    have = tuned;
+    have.least = 0;
+    ck_fails(groat_decode_choice_spec(&shape, &have, &spec, &fix.error),
+             GROAT_INVALID, &fix.error, "least 0; allowed in a record");
+}
+END_TEST
+
 START_TEST(without_a_store)
 {
     groat_options options = rig_options(&fix);
@@ -284,6 +350,7 @@ int main(void)
     tcase_add_test(tests, texts_that_are_no_choice);
     tcase_add_test(tests, records_that_are_refused);
     tcase_add_test(tests, a_store_that_takes_nothing);
+    tcase_add_test(tests, records_that_are_read);
     tcase_add_test(tests, without_a_store);
     suite_add_tcase(suite, tests);
     return run_suite(suite);

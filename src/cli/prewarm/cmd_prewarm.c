@@ -310,8 +310,9 @@ static int collect(groat__cli *cli, groat__jobs *jobs)
                                  jobs->left_out);
     unite(jobs);
     code = keep_shard(cli, jobs);
-    if (!code && !cli->values.check)
-        code = groat__records_put(cli, jobs);
+    if (!code)
+        code = cli->values.check ? groat__records_check(cli, jobs)
+                                 : groat__records_put(cli, jobs);
     if (code)
         return code;
     fetch(cli, jobs);
@@ -491,7 +492,7 @@ static int report(groat__cli *cli, groat__jobs *jobs, double seconds)
     groat__json *json = &cli->json;
     tally t = count(jobs);
     int sent;
-    int code = t.open ? GROAT__EXIT_FAILED : GROAT__EXIT_DONE;
+    int code = t.open + jobs->lacking ? GROAT__EXIT_FAILED : GROAT__EXIT_DONE;
 
     groat__json_uint(json, "kernels", jobs->count);
     groat__json_uint(json, "present", t.present);
@@ -500,6 +501,8 @@ static int report(groat__cli *cli, groat__jobs *jobs, double seconds)
     groat__json_uint(json, "compiled", t.made);
     groat__json_uint(json, "failed", t.failed);
     groat__json_uint(json, "missing", t.open);
+    groat__json_uint(json, "tuned", jobs->records);
+    groat__json_uint(json, "tuned_missing", jobs->lacking);
     groat__json_uint(json, "sent", jobs->sent);
     groat__json_int(json, "unsent", t.unsent);
     groat__json_uint(json, "left_out", jobs->left_out);
@@ -520,6 +523,9 @@ static int report(groat__cli *cli, groat__jobs *jobs, double seconds)
                      "fetched, %zu compiled, %zu failed, %zu missing; %.1f s\n",
                      jobs->count, t.present, t.bundled, t.fetched, t.made,
                      t.failed, t.open, seconds);
+    if (!cli->values.json && jobs->records)
+        (void)printf("%zu tuned choices, %zu missing\n", jobs->records,
+                     jobs->lacking);
     if (!cli->values.json && jobs->sent)
         (void)printf("%" PRIu64
                      " of those that were there were sent to the remote\n",

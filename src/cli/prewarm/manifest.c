@@ -176,15 +176,48 @@ static groat_status read_decode(const groat__tuned_line *record,
     return status;
 }
 
+/* Checks that a line's kernel is that of its tuned choice: a decode would look
+ * for another one than was made. */
+static groat_status check_kernel(groat__cli *cli,
+                                 const groat__tuned_line *record,
+                                 const char *spec, groat_error *error)
+{
+    groat__decode_word word;
+    groat_spec *own = NULL;
+    groat_spec *wanted = NULL;
+    char *text = NULL;
+    groat_status status = read_decode(record, &word, error);
+
+    if (status == GROAT_OK)
+        status =
+            groat_decode_choice_spec(&word.shape, &word.choice, &text, error);
+    if (status == GROAT_OK)
+        status = groat_spec_parse(cli->context, text, record->target, &wanted,
+                                  error);
+    if (status == GROAT_OK)
+        status =
+            groat_spec_parse(cli->context, spec, record->target, &own, error);
+    if (status == GROAT_OK &&
+        strcmp(groat_spec_text(own), groat_spec_text(wanted)) != 0)
+        status = groat__cli_error(error, GROAT_INVALID,
+                                  "the tuned choice is of another kernel than "
+                                  "the line's spec, %s",
+                                  groat_spec_text(wanted));
+    groat_spec_free(own);
+    groat_spec_free(wanted);
+    groat_free(text);
+    return status;
+}
+
 /* Lists the tuned choice of a line. */
-static groat_status add_record(groat__jobs *jobs, const char *where,
+static groat_status add_record(groat__cli *cli, groat__jobs *jobs,
+                               const char *where,
                                const groat_manifest_entry *entry,
                                const char *target, groat_error *error)
 {
     groat__tuned_line *record =
         realloc(jobs->record, (jobs->records + 1) * sizeof(*record));
     bool failed = record == NULL;
-    groat__decode_word word;
 
     if (record) {
         jobs->record = record;
@@ -196,7 +229,7 @@ static groat_status add_record(groat__jobs *jobs, const char *where,
         record->score = copy(entry->tuned_score, &failed);
     }
     return failed ? groat__cli_error(error, GROAT_NO_MEMORY, "out of memory")
-                  : read_decode(record, &word, error);
+                  : check_kernel(cli, record, entry->spec, error);
 }
 
 int groat__records_put(groat__cli *cli, const groat__jobs *jobs)
@@ -217,6 +250,43 @@ int groat__records_put(groat__cli *cli, const groat__jobs *jobs)
     return GROAT__EXIT_DONE;
 }
 
+/* Whether the store or a bundle has the choice of a line. */
+static groat_status has_record(groat__cli *cli, const groat__tuned_line *one,
+                               bool *has, groat_error *error)
+{
+    groat_decode_choice found = GROAT_DECODE_CHOICE_INIT;
+    groat__decode_word word;
+    groat_status status = read_decode(one, &word, error);
+
+    if (status == GROAT_OK)
+        status = groat_decode_get_tuned(cli->context, one->target, one->device,
+                                        &word.shape, &found, error);
+    *has = found.warps == word.choice.warps &&
+           found.stages == word.choice.stages &&
+           found.cluster == word.choice.cluster &&
+           found.split == word.choice.split &&
+           found.blocks == word.choice.blocks &&
+           found.least == word.choice.least;
+    return status;
+}
+
+int groat__records_check(groat__cli *cli, groat__jobs *jobs)
+{
+    for (size_t i = 0; i < jobs->records; i++) {
+        const groat__tuned_line *one = &jobs->record[i];
+        groat_error error = GROAT_ERROR_INIT;
+        bool has = false;
+
+        if (has_record(cli, one, &has, &error) != GROAT_OK)
+            return refuse(cli, one->where, &error);
+        if (has)
+            continue;
+        jobs->lacking++;
+        groat__cli_say(cli, "%s: the tuned choice is missing", one->where);
+    }
+    return GROAT__EXIT_DONE;
+}
+
 /* The kernel of a line for one target. */
 static int add_for(reading *r, const char *where,
                    const groat_manifest_entry *entry, const char *target)
@@ -226,7 +296,7 @@ static int add_for(reading *r, const char *where,
 
     if (code || !entry->tuned_decode || !is_wanted(r->cli, target))
         return code;
-    return add_record(r->jobs, where, entry, target, &error) == GROAT_OK
+    return add_record(r->cli, r->jobs, where, entry, target, &error) == GROAT_OK
                ? GROAT__EXIT_DONE
                : refuse(r->cli, where, &error);
 }

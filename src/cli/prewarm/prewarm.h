@@ -49,6 +49,7 @@ typedef struct groat__jobs {
     size_t cap;
     groat__tuned_line *record;
     size_t records;
+    size_t lacking;  /* of these, those that a check did not find    */
     size_t left_out; /* kernels whose target is not among --only-target */
     uint64_t sent;   /* kernels that were there, sent to the remote now  */
     uint64_t unsent; /* and those that were not, though it lacks them    */
@@ -75,9 +76,10 @@ int groat__jobs_add_stored(groat__cli *cli, groat__jobs *jobs,
  * groat__jobs_add does. */
 int groat__manifest_read(groat__cli *cli, const char *path, groat__jobs *jobs);
 
-/* Puts the tuned choices of all manifests into the store.  Returns as
- * groat__jobs_add does. */
+/* Puts the tuned choices of all manifests into the store, or counts those that
+ * neither it nor a bundle has.  Return as groat__jobs_add does. */
 int groat__records_put(groat__cli *cli, const groat__jobs *jobs);
+int groat__records_check(groat__cli *cli, groat__jobs *jobs);
 
 /* Called for each job that was made or failed. */
 typedef void groat__job_fn(void *user, const groat__job *job);
