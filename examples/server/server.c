@@ -15,8 +15,9 @@
  *                spec that is not in the manifest
  *
  * It warms the manifest and seals its context; after that no request, whatever
- * it asks for, makes it compile.  SIGTERM ends it; requests in progress are
- * completed.
+ * it asks for, makes it compile.  From SIGTERM on /healthz answers 503, so that
+ * a load balancer sends no more; it ends when all requests are answered, after
+ * TIMEOUT_S at most.
  */
 #include <errno.h>
 #include <groat_serve.h>
@@ -30,6 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include "../paged_sum/sum.h"
 
@@ -50,6 +52,7 @@ struct server {
     bool bad; /* the manifest has a bad kernel */
     size_t count;
     atomic_bool ready;
+    atomic_bool ending;
     atomic_ulong answers[6]; /* by the first digit of the HTTP status */
 };
 
@@ -151,6 +154,8 @@ static enum MHD_Result answer(struct server *s, struct MHD_Connection *to,
     if (response == NULL)
         return MHD_NO;
     (void)MHD_add_response_header(response, "Content-Type", type);
+    if (atomic_load(&s->ending))
+        (void)MHD_add_response_header(response, "Connection", "close");
     result = MHD_queue_response(to, status, response);
     MHD_destroy_response(response);
     (void)atomic_fetch_add(&s->answers[status / 100], 1);
@@ -217,8 +222,10 @@ static enum MHD_Result answer_sum(struct server *s, struct MHD_Connection *to,
                        "{\"sums\": %zu, \"wrong\": 0, \"origin\": \"%s\"}\n",
                        k->sum.sum_count, groat_origin_name(origin));
     else
-        (void)snprintf(body, sizeof(body), "%s%s\n", groat_status_name(status),
-                       wrong == 0 ? "" : ", but wrong sums");
+        (void)snprintf(body, sizeof(body), "%s\n",
+                       status != GROAT_OK ? groat_status_name(status)
+                       : k == NULL        ? "the manifest spells it otherwise"
+                                          : "wrong sums");
     groat_kernel_release(kernel);
     groat_error_clear(&error);
     return answer(s, to,
@@ -238,6 +245,7 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *to,
     struct server *s = user;
     const char *text =
         MHD_lookup_connection_value(to, MHD_GET_ARGUMENT_KIND, "spec");
+    bool ending = atomic_load(&s->ending);
     bool ready = atomic_load(&s->ready);
 
     (void)version;
@@ -249,8 +257,10 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *to,
     if (strcmp(path, "/metrics") == 0)
         return answer_metrics(s, to);
     if (strcmp(path, "/healthz") == 0)
-        return answer(s, to, ready ? 200 : 503, "text/plain",
-                      ready ? "ok\n" : "warming\n");
+        return answer(s, to, ready && !ending ? 200 : 503, "text/plain",
+                      ending  ? "ending\n"
+                      : ready ? "ok\n"
+                              : "warming\n");
     if (strcmp(path, "/sum") != 0 || text == NULL)
         return answer(s, to, 404, "text/plain",
                       "/healthz, /metrics, /sum?spec=SPEC\n");
@@ -277,6 +287,25 @@ static unsigned connection_limit(void)
     }
     return limit.rlim_cur / 2 < CONNECTIONS ? (unsigned)(limit.rlim_cur / 2)
                                             : CONNECTIONS;
+}
+
+/* Answers what is in progress or waits to be accepted, until nobody is
+ * connected for a while. */
+static void finish_requests(struct server *s, struct MHD_Daemon *daemon)
+{
+    enum { STEP_MS = 10, QUIET_STEPS = 10 };
+    const struct timespec step = {0, STEP_MS * 1000000};
+    unsigned quiet = 0;
+
+    atomic_store(&s->ending, true);
+    for (int i = 0; i < TIMEOUT_S * 1000 / STEP_MS && quiet < QUIET_STEPS;
+         i++) {
+        const union MHD_DaemonInfo *info =
+            MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+
+        quiet = info == NULL || info->num_connections == 0 ? quiet + 1 : 0;
+        (void)nanosleep(&step, NULL);
+    }
 }
 
 /* Serves from the start, so that /healthz can report that it is not ready. */
@@ -308,6 +337,7 @@ static int serve(struct server *s, const char *manifest, unsigned short port)
     if (good) {
         atomic_store(&s->ready, true);
         (void)sigwait(&ends, &signal_number);
+        finish_requests(s, daemon);
     }
     MHD_stop_daemon(daemon);
     return good ? 0 : 1;

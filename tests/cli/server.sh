@@ -164,8 +164,27 @@ run prewarm "$work/others.jsonl" --family-path "$work/families" --check
     fail 'and all of it is there' "$(head -c 300 "$out")"
 expect 'the store is sound' 0 cache verify
 
-kill -TERM $server
-wait $server
+# Requests that it has when it is told to end are answered.
+cat >"$work/last.py" <<'END'
+import os
+import signal
+import socket
+import sys
+
+port = int(open(sys.argv[1]).read().split()[1])
+asked = []
+for _ in range(8):
+    one = socket.create_connection(("localhost", port), timeout=60)
+    one.sendall(b"GET /sum?spec=paged_sum:depth=64 HTTP/1.1\r\nHost: x\r\n\r\n")
+    asked.append(one)
+os.kill(int(sys.argv[2]), signal.SIGTERM)
+print([one.recv(15) for one in asked])
+END
+timeout 120 python3 "$work/last.py" "$work/port" $server >"$out" 2>&1
+[ "$(grep -o 'HTTP/1.1 200 OK' "$out" | wc -l)" -eq 8 ] &&
+    pass 'its last requests are answered' ||
+    fail 'its last requests are answered' "$(head -c 600 "$out")"
+kill -TERM $server 2>/dev/null && wait $server
 [ $? -eq 0 ] && pass 'it ends when it is told to' ||
     fail 'it ends when it is told to' "$(tail -n 5 "$work/talk")"
 
