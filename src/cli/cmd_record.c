@@ -10,11 +10,13 @@
 #include "cli/commands.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 
@@ -149,6 +151,20 @@ static groat_status make_file(const groat__str *folder, groat__str *path,
                : groat__fs_write(path->data, "", 0, 0600, error);
 }
 
+/* Appends the lines to the file of the record that this one was started in. */
+static void pass_on(groat__cli *cli, const char *outer, const groat__str *lines)
+{
+    int fd = outer == NULL || *outer == '\0' || lines->len == 0
+                 ? -1
+                 : open(outer, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd >= 0 && groat__fs_write_all(fd, lines->data, lines->len) != 0)
+        groat__cli_say(cli, "warning: %s, the record around this one: %s",
+                       outer, strerror(errno));
+    if (fd >= 0)
+        (void)close(fd);
+}
+
 static void tell(groat__cli *cli, size_t count, int code)
 {
     if (cli->values.json) {
@@ -172,6 +188,7 @@ int groat__cmd_record(groat__cli *cli)
     groat_error error = GROAT_ERROR_INIT;
     groat__output output = {0};
     groat__str folder = {0}, path = {0}, sorted = {0};
+    const char *outer = getenv("GROAT_RECORD");
     groat_status status;
     size_t count = 0;
     int code = 0;
@@ -179,6 +196,7 @@ int groat__cmd_record(groat__cli *cli)
     if (cli->values.output == NULL)
         return groat__cli_refuse(cli, GROAT_INVALID,
                                  "record needs --output FILE, the manifest");
+    outer = outer == NULL ? NULL : strdup(outer); /* the program gets ours */
     status = groat__output_open(&output, cli->values.output, &error);
     if (status == GROAT_OK)
         status = groat__scratch_make("record", &folder, &error);
@@ -191,6 +209,9 @@ int groat__cmd_record(groat__cli *cli)
     /* A program that failed before its first kernel costs no manifest. */
     if (status == GROAT_OK && (code == 0 || count > 0))
         status = groat__output_write(&output, sorted.data, sorted.len, &error);
+    if (status == GROAT_OK)
+        pass_on(cli, outer, &sorted);
+    free((void *)(uintptr_t)outer);
     groat__str_free(&sorted);
     groat__output_drop(&output);
     groat__str_free(&path);

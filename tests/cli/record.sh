@@ -77,6 +77,17 @@ if [ "$(grep -c '"target": "cpu:gfx950"}$' "$work/lines")" -eq 2 ]; then
 else
     fail "each process adds a line" "$(cat "$work/lines")"
 fi
+# Behind a last line that was cut short or has no line break.
+printf '{"spec": "subtile_loader", "target": "cpu:gfx950"}' >"$work/open"
+GROAT_RECORD=$work/open run run $small --target cpu:gfx950
+expect "a last line without its end" 1 prewarm --check "$work/open" \
+    --cache-dir "$work/empty"
+answers "stays a line" "2 kernels: "
+expect "a record in a record" 0 record -o "$manifest" -- \
+    "$groat" record -o "$work/inner.jsonl" -- "$groat" run $small \
+    --target cpu:gfx950
+says "both have it" "1 kernels are in $manifest"
+says "the inner one, too" "1 kernels are in $work/inner.jsonl"
 GROAT_RECORD=$work/none/x expect "a record that cannot be kept stops nothing" 0 \
     run $small --target cpu:gfx950
 says "it is warned of" "no kernel is recorded: cannot open $work/none/x"

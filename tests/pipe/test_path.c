@@ -782,6 +782,27 @@ START_TEST(what_was_used_is_recorded)
 }
 END_TEST
 
+/* A pipe whose reader has gone away ends no program. */
+START_TEST(recorded_to_nobody)
+{
+    groat_options options = rig_options(&fix);
+    groat_context *context;
+    char path[300];
+    int reader;
+
+    (void)snprintf(path, sizeof(path), "%s/pipe", fix.root);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    reader = open(path, O_RDONLY | O_NONBLOCK);
+    options.record = path;
+    context = rig_open_with(&fix, &options);
+    ck_assert_int_eq(close(reader), 0);
+    (void)rig_get(&fix, context, "adder:step=3", "cpu:gfx950",
+                  GROAT_FROM_COMPILER);
+    groat_close(context);
+    ck_assert_int_eq(rig_said(&fix, "is not recorded: Broken pipe"), 1);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("path");
@@ -811,6 +832,7 @@ int main(void)
     tcase_add_test(tests, a_stat_that_fails);
     tcase_add_test(tests, devices_past_the_end);
     tcase_add_test(tests, what_was_used_is_recorded);
+    tcase_add_test(tests, recorded_to_nobody);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
