@@ -64,6 +64,7 @@ static const char *find_doubt(const char *text, const char **where)
         }
     for (const char *at = text; (at = strchr(at, '\\')) != NULL; at++) {
         const char *end = at + 1;
+        const char *behind = skip_splices(at);
 
         while (is_blank(*end))
             end++;
@@ -71,10 +72,12 @@ static const char *find_doubt(const char *text, const char **where)
             *where = at;
             return splice_why;
         }
-        if (*skip_splices(at) == '\0' || at[1] == '\0') {
+        if (*behind == '\0' || at[1] == '\0') {
             *where = at;
             return "the file ends amid a line";
         }
+        if (behind > at)
+            at = behind - 1;
     }
     return NULL;
 }
@@ -383,6 +386,9 @@ static bool has_pragma(const char *text)
 /* Reads a string from its quote on; an unterminated one ends with its line. */
 static groat__read read_string(groat__reads *r)
 {
+    enum { WORD_MOST = 32 }; /* longer than any that is looked for */
+    size_t before = r->joined.len;
+    const char *joined; /* what is new, and a word that began before */
     const char *at;
     const char *next;
     char c;
@@ -397,10 +403,11 @@ static groat__read read_string(groat__reads *r)
     go_to(r, c == '"' ? next : at);
     if (r->joined.data == NULL)
         return GROAT__READ_END;
-    if (is_directive_of_assembler(r->joined.data))
+    joined = r->joined.data + (before > WORD_MOST ? before - WORD_MOST : 0);
+    if (is_directive_of_assembler(joined))
         return refuse(r, "the assembler may not read files: a string has one "
                          "of .incbin, .include, .macro, .irp, .altmacro");
-    if (r->pragma && has_pragma(r->joined.data))
+    if (r->pragma && has_pragma(joined))
         return refuse(r, "a pragma may not read a file");
     return GROAT__READ_END;
 }

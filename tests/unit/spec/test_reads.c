@@ -279,6 +279,30 @@ START_TEST(against_the_compiler)
 }
 END_TEST
 
+/* Time grows with the length: at its square each of these takes minutes. */
+START_TEST(long_texts)
+{
+    enum { PIECES = 1 << 20 };
+    static const struct {
+        const char *piece, *end;
+        bool refused;
+    } texts[] = {{"\\\n", "int a;\n", false},
+                 {"\"a.b\"\n", ";\n", false},
+                 {"\"a.b\"\n", "\".inc\" \"bin\";\n", true}};
+
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        groat__str text = {0};
+
+        for (int n = 0; n < PIECES; n++)
+            groat__str_add(&text, texts[i].piece);
+        groat__str_add(&text, texts[i].end);
+        ck_assert(!text.failed);
+        ck_assert_int_eq(walk(text.data).why != NULL, texts[i].refused);
+        groat__str_free(&text);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("reads");
@@ -288,6 +312,7 @@ int main(void)
     tcase_add_test(tests, placed);
     tcase_add_test(tests, refused);
     tcase_add_test(tests, left_alone);
+    tcase_add_test(tests, long_texts);
     tcase_add_test(tests, against_the_compiler);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
