@@ -737,6 +737,10 @@ done <<'END'
 __ballot_sync(0xffffffff, x[threadIdx.x] > 7)|(here at k.cu:6, the time before, lanes of its wave at k.cu:5)
 __match_any_sync(0xffffffff, x[threadIdx.x])|k.cu:5, thread 0 at k.cu:6)
 END
+# Lines that end as on Windows.
+printf '#define TWICE(x) \\\r\n    ((x) + \\\r\n     (x))\r\n__global__ void k(int *y)\r\n{\r\n    y[threadIdx.x + 1] = TWICE(2);\r\n}\r\n' >k.cu
+expect "lines of Windows" 1 judge k.cu --entry k --block 32 --buffer y=32
+answers "their number" "(here at k.cu:6)"
 right "a raw text of the host" --buffer y=32 <<'END'
 int main()
 {

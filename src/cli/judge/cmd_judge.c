@@ -665,6 +665,17 @@ static groat_status check_name(work *w)
                                   w->file);
 }
 
+/* Ends lines as C does: by line feeds alone. */
+static void unify_lines(char *text)
+{
+    char *to = text;
+
+    for (const char *at = text; *at != '\0'; at++)
+        if (at[0] != '\r' || at[1] != '\n')
+            *to++ = *at;
+    *to = '\0';
+}
+
 static groat_status read_source(work *w)
 {
     groat__str judged = {0};
@@ -679,6 +690,7 @@ static groat_status read_source(work *w)
         status =
             groat__cli_error(&w->error, GROAT_INVALID,
                              "%s has a byte of 0: it is no source", w->file);
+    unify_lines(text);
     if (!status)
         groat__cuda_drop_unused(text, w->cli->values.entry, &judged);
     if (!status && judged.failed)
