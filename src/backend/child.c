@@ -44,7 +44,8 @@ groat_status groat__child_find(const char *path, const char *name, char **out,
         groat__str_clear(&full);
         groat__str_addn(&full, path, len);
         groat__str_addf(&full, "/%s", name);
-        found = len > 0 && !full.failed && access(full.data, X_OK) == 0;
+        /* A relative part would be another folder once it is started. */
+        found = *path == '/' && !full.failed && access(full.data, X_OK) == 0;
         path += len + (path[len] == ':');
     }
     if (full.failed) {

@@ -273,4 +273,11 @@ fi
 expect "attention over no keys" 0 run paged_attention_decode:kv_dtype=e4m3,kv_scale=head \
     --target cpu:sm_90a --arg keys=0 --arg sequences=2 --arg kv_heads=1
 answers "is right" "verified  yes"
+# A compiler is started in the root folder: a relative folder of PATH is no place.
+mkdir "$work/bin"
+printf '#!/bin/sh\nexit 9\n' >"$work/bin/c++"
+chmod +x "$work/bin/c++"
+cd "$work" || exit 1
+PATH="bin:$PATH" expect "a relative folder of PATH" 0 run $loader \
+    --target cpu:gfx950 --no-cache
 finish
