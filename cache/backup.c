@@ -59,6 +59,9 @@ static groat_status copy_to(groat__store *store, const char *temp,
         return status;
     rc = copy_pages(store, temp);
     groat__store_leave(store);
+    if ((rc & 0xff) == SQLITE_NOMEM)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for backup %s",
+                           path);
     if (rc != SQLITE_OK)
         return groat__fail_vendor(error, GROAT_IO, "sqlite3_backup_step", rc,
                                   "cannot write backup %s: %s (SQLite %d)",

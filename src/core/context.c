@@ -481,7 +481,8 @@ groat_status groat_open(const groat_options *given, groat_context **out,
     status = check_options(given, error);
     if (status != GROAT_OK)
         return status;
-    memcpy(&own, given, sizeof(own));
+    if (given != &own)
+        memcpy(&own, given, sizeof(own));
     options = &own;
     status = check_lists(options, error);
     if (status != GROAT_OK)
