@@ -245,13 +245,15 @@ static groat_status check_grid(const groat__judge_launch *t, groat_error *error)
 
     for (int i = 0; i < 3; i++)
         fits = fits && t->grid[i] <= (cuda && i > 0 ? UINT16_MAX : INT32_MAX) &&
+               (cuda || (uint64_t)t->grid[i] * t->block[i] <= UINT32_MAX) &&
                !__builtin_mul_overflow(blocks, t->grid[i], &blocks);
     if (!fits)
         return groat__fail(
             error, GROAT_INVALID, "%s: a grid of %u,%u,%u blocks; %s allows %s",
             t->kernel, t->grid[0], t->grid[1], t->grid[2], t->arch->name,
             cuda ? "2147483647 of x, 65535 of y and of z"
-                 : "2147483647 of each, 2^64 - 1 together");
+                 : "2147483647 of each, 2^32 - 1 threads of each, 2^64 - 1 "
+                   "blocks together");
     for (int i = 0; i < 3; i++)
         if (t->cluster[i] == 0 || t->grid[i] % t->cluster[i] != 0)
             return groat__fail(error, GROAT_INVALID,

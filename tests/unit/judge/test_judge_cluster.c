@@ -114,8 +114,13 @@ START_TEST(test_cluster_shapes)
     rig_j.rows = 1u << 21;
     rig_j.arch = "gfx950";
     ck_fails(j_judge(tell_ranks, 0), GROAT_INVALID, &rig_j.error,
-             "gfx950 allows 2147483647 of each, 2^64 - 1 together");
+             "gfx950 allows 2147483647 of each, 2^32 - 1 threads of each, "
+             "2^64 - 1 blocks together");
     rig_j.rows = 1;
+    /* HIP takes less than 2^32 work-items of a dimension. */
+    rig_j.blocks = 1u << 26;
+    ck_fails(j_judge(tell_ranks, 0), GROAT_INVALID, &rig_j.error,
+             "a grid of 67108864,1,1 blocks; gfx950 allows");
     rig_j.arch = "sm_90a";
     rig_j.blocks = 3;
     rig_j.cluster = 2;
