@@ -54,7 +54,8 @@
  * CALLBACKS run on the thread that made the call, or on the one that makes the
  * kernel of groat_kernel_start(), with no lock held and after the kernel they
  * report is there.  They may call anything but groat_close() of their own
- * context, which is refused with a line in the log.  groat_trace_fn and
+ * context, which is refused, the first time with a line in the log.
+ * groat_trace_fn and
  * groat_range_push_fn are called in the middle of work and may call nothing.
  *
  * FORK.  A child cannot use its parent's contexts: a call that would take a

@@ -159,8 +159,10 @@ typedef struct groat_decode_shape {
  * which choice is the fastest. */
 typedef struct groat_decode_choice {
     size_t size;
-    unsigned warps;   /* of a block: 1, 2, 4, 8; INVALID if the block's     *
-                       * slots do not fit into shared memory               */
+    unsigned warps;   /* of a block: 1, 2, 4, 8, 2 at least where head_dim  *
+                       * is above 256, or 256 with more than 8 rows (query  *
+                       * heads of a KV head, times q_len); INVALID, too, if *
+                       * the block's slots do not fit into shared memory    */
     unsigned stages;  /* slots of 16 or 32 keys on their way: 2 to 8        */
     unsigned cluster; /* blocks that share out the keys of each sequence   *
                        * and KV head, and add up in each other's shared    *

@@ -55,7 +55,7 @@ typedef struct groat_cache_stat {
     uint64_t timeouts;  /* of these: the wait was too long, compiled here   */
     /* Kernels that were not made. */
     uint64_t sealed;    /* misses of a sealed context                       */
-    uint64_t fallbacks; /* of these: answered with a fallback               */
+    uint64_t fallbacks; /* of these: the family has a fallback              */
     uint64_t refusals;  /* known compile failures, not tried again yet      */
     /* All bundles together; groat_bundle_at() has each. */
     uint64_t bundle_hits;

@@ -139,9 +139,11 @@ groat_status groat_bundle_export(groat_context *context, const char *path,
 {
     const groat__secret *use = NULL;
     groat__secret secret;
-    groat_status status = groat__need_store(context, error);
+    groat_status status = groat__need_path(path, error);
     char **lines = NULL;
 
+    if (status == GROAT_OK)
+        status = groat__need_store(context, error);
     if (status == GROAT_OK)
         status = groat__target_lines(context, targets, count, &lines, error);
     if (status == GROAT_OK)
@@ -194,7 +196,9 @@ groat_status groat_bundle_merge(const char *const *paths, size_t count,
 
     if (bundles == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for bundles");
-    status = open_all(paths, count, bundles, error);
+    status = groat__need_path(to, error);
+    if (status == GROAT_OK)
+        status = open_all(paths, count, bundles, error);
     if (status == GROAT_OK)
         status = read_key(key, &secret, &use, error);
     if (status == GROAT_OK)
@@ -224,7 +228,10 @@ groat_status groat_bundle_diff(const char *first, const char *second,
 groat_status groat_bundle_keygen(const char *path, char public_key[65],
                                  groat_error *error)
 {
-    return groat__secret_make(path, public_key, error);
+    groat_status status = groat__need_path(path, error);
+
+    return status == GROAT_OK ? groat__secret_make(path, public_key, error)
+                              : status;
 }
 
 /* ---- registries --------------------------------------------------------- */

@@ -333,6 +333,8 @@ void groat__target_lines_free(char **lines, size_t count);
  * absence, INVALID in a forked child. */
 groat_status groat__need_store(const groat_context *context,
                                groat_error *error);
+/* Fails with INVALID for NULL. */
+groat_status groat__need_path(const char *path, groat_error *error);
 
 /* handle.c: fills the fields of *info that do not depend on loading.  The
  * caller has checked its size. */

@@ -19,6 +19,12 @@ groat_status groat__need_store(const groat_context *context, groat_error *error)
                                                       : "none was opened");
 }
 
+groat_status groat__need_path(const char *path, groat_error *error)
+{
+    return path != NULL ? GROAT_OK
+                        : groat__fail(error, GROAT_INVALID, "the path is NULL");
+}
+
 const char *groat_cache_path(const groat_context *context)
 {
     return context == NULL || context->store == NULL
@@ -147,8 +153,10 @@ groat_status groat_cache_clear(groat_context *context, uint64_t *dropped,
 groat_status groat_cache_backup(groat_context *context, const char *path,
                                 groat_error *error)
 {
-    groat_status status = groat__need_store(context, error);
+    groat_status status = groat__need_path(path, error);
 
+    if (status == GROAT_OK)
+        status = groat__need_store(context, error);
     if (status != GROAT_OK)
         return status;
     return groat__store_backup(context->store, path, error);

@@ -47,6 +47,11 @@ static groat_status load_one(groat_context *context,
                                            &kernel, origin, error);
 
     groat_kernel_release(kernel);
+    if (status == GROAT_OK && *origin == GROAT_FROM_FALLBACK)
+        return groat__fail(error, GROAT_SEALED,
+                           "the context is sealed, and %s is not in memory; "
+                           "warm it before groat_seal()",
+                           item->spec);
     return status;
 }
 

@@ -70,7 +70,8 @@ static const char *read_tuned(groat__manifest_line *out, json_t *tuned)
         if (text == NULL && texts[i] == &out->score)
             continue;
         if (!json_is_string(text) || json_string_length(text) == 0)
-            return "device, decode or score of \"tuned\" is not a string";
+            return "device, decode or score of \"tuned\" is not a string, or "
+                   "is empty";
         groat__str_add(texts[i], json_string_value(text));
     }
     return NULL;

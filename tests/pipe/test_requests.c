@@ -479,6 +479,7 @@ END_TEST
 /* A file with a bad line builds nothing; the error names the line. */
 START_TEST(manifests_that_are_refused)
 {
+    char public_key[65];
     static const char good[] = "{\"spec\": \"adder:step=9\"}\n";
     groat_warm_result result = {.size = 1};
     groat_context *context = rig_open(&fix);
@@ -508,6 +509,15 @@ START_TEST(manifests_that_are_refused)
         GROAT_INVALID, &fix.error, "the path is NULL");
     ck_fails(groat_manifest_read(fix.root, NULL, NULL, &fix.error),
              GROAT_INVALID, &fix.error, "the callback is NULL");
+    ck_fails(groat_cache_backup(context, NULL, &fix.error), GROAT_INVALID,
+             &fix.error, "the path is NULL");
+    ck_fails(
+        groat_bundle_export(context, NULL, NULL, 0, NULL, NULL, &fix.error),
+        GROAT_INVALID, &fix.error, "the path is NULL");
+    ck_fails(groat_bundle_merge(NULL, 0, NULL, NULL, NULL, &fix.error),
+             GROAT_INVALID, &fix.error, "the path is NULL");
+    ck_fails(groat_bundle_keygen(NULL, public_key, &fix.error), GROAT_INVALID,
+             &fix.error, "the path is NULL");
     ck_assert_str_eq(s.text, "");
     ck_assert_uint_eq(rig_stat(context).compiles, 0);
     groat_close(context);

@@ -332,6 +332,8 @@ END_TEST
 
 START_TEST(fallbacks)
 {
+    const groat_warm_item cold = {sizeof(cold), "adder:step=7", target};
+    groat_warm_result sums = {.size = sizeof(sums)};
     groat_context *context = rig_open(&fix);
     groat_kernel *one =
         rig_get(&fix, context, "adder:step=1", target, GROAT_FROM_COMPILER);
@@ -371,6 +373,11 @@ START_TEST(fallbacks)
              &fix.error, "tile_loader_lds");
     ck_assert_uint_eq(rig_stat(context).sealed, 4);
     ck_assert_uint_eq(rig_stat(context).fallbacks, 2);
+    /* A fallback warms nothing. */
+    ck_fails(groat_warm(context, &cold, 1, 0, NULL, NULL, &sums, &fix.error),
+             GROAT_SEALED, &fix.error, "adder:step=7 is not in memory");
+    ck_assert_uint_eq(sums.failed, 1);
+    ck_assert_uint_eq(sums.from_memory, 0);
     groat_close(context);
 }
 END_TEST
