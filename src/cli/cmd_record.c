@@ -86,8 +86,8 @@ static groat_status run(groat__cli *cli, const char *path, int *code,
         state = wait_for(child, &signals);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (failed != 0)
-        return groat__cli_error(error, GROAT_IO, "cannot start %s: %s", argv[0],
-                                strerror(failed));
+        return groat__fail(error, GROAT_IO, "cannot start %s: %s", argv[0],
+                           strerror(failed));
     *code = WIFSIGNALED(state) ? KILLED + WTERMSIG(state) : WEXITSTATUS(state);
     return GROAT_OK;
 }
@@ -121,7 +121,7 @@ static groat_status sort_lines(char *text, groat__str *out, size_t *count,
         }
     free((void *)at);
     return at == NULL || out->failed
-               ? groat__cli_error(error, GROAT_NO_MEMORY, "out of memory")
+               ? groat__fail(error, GROAT_NO_MEMORY, "out of memory")
                : GROAT_OK;
 }
 
@@ -146,9 +146,8 @@ static groat_status make_file(const groat__str *folder, groat__str *path,
                               groat_error *error)
 {
     groat__str_addf(path, "%s/manifest", folder->data);
-    return path->failed
-               ? groat__cli_error(error, GROAT_NO_MEMORY, "out of memory")
-               : groat__fs_write(path->data, "", 0, 0600, error);
+    return path->failed ? groat__fail(error, GROAT_NO_MEMORY, "out of memory")
+                        : groat__fs_write(path->data, "", 0, 0600, error);
 }
 
 /* Appends the lines to the file of the record that this one was started in. */

@@ -74,10 +74,10 @@ static groat_status measure(tuner *t, size_t stage, groat_error *error)
                                                  &t->lists[stage], error);
 
     if (status == GROAT_OK && fastest(&t->lists[stage]) == NULL)
-        return groat__cli_error(error, GROAT_INVALID,
-                                "no choice of %s could be measured; the first "
-                                "one: %s",
-                                t->text, t->lists[stage].at[0].why);
+        return groat__fail(error, GROAT_INVALID,
+                           "no choice of %s could be measured; the first "
+                           "one: %s",
+                           t->text, t->lists[stage].at[0].why);
     return status;
 }
 
@@ -247,7 +247,7 @@ static groat_status tune_shape(tuner *t, groat__str *lines, groat_error *error)
         t->text, strncmp(t->target, "cpu:", 4) == 0, &t->word, error);
 
     if (status == GROAT_OK && groat__decode_word_choice(&t->word) != NULL)
-        return groat__cli_error(
+        return groat__fail(
             error, GROAT_INVALID,
             "%s sets values that tune searches for; allowed: a shape without "
             "warps, stages, cluster, split, blocks, least",
@@ -261,7 +261,7 @@ static groat_status tune_shape(tuner *t, groat__str *lines, groat_error *error)
     if (status == GROAT_OK)
         status = record(t, error);
     if (status == GROAT_OK && !add_line(t, lines))
-        status = groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
+        status = groat__fail(error, GROAT_NO_MEMORY, "out of memory");
     if (status == GROAT_OK)
         tell(t);
     return status;

@@ -73,11 +73,11 @@ static groat_status measure(groat__decode_input *in, groat_error *error)
     in->output_bytes = queries * value_dim * 2;
     if (vectors > most_bytes || row > most_bytes ||
         vectors > most_bytes / (row > 0 ? row : 1))
-        return groat__cli_error(error, GROAT_INVALID,
-                                "a cache of %u sequences of %u keys has more "
-                                "than %llu bytes",
-                                s->sequences, s->keys,
-                                (unsigned long long)most_bytes);
+        return groat__fail(error, GROAT_INVALID,
+                           "a cache of %u sequences of %u keys has more "
+                           "than %llu bytes",
+                           s->sequences, s->keys,
+                           (unsigned long long)most_bytes);
     in->key_bytes = (size_t)(vectors * s->head_dim * bytes);
     in->cache_bytes = (size_t)(vectors * row);
     in->scale_count =
@@ -100,9 +100,9 @@ static groat_status take_memory(groat__decode_input *in, groat_error *error)
     in->facts = calloc(in->fact_count, sizeof(*in->facts));
     if (in->lengths == NULL || in->table == NULL || in->tree == NULL ||
         in->bytes == NULL || in->queries == NULL || in->facts == NULL)
-        return groat__cli_error(error, GROAT_NO_MEMORY,
-                                "no memory for a cache of %zu bytes",
-                                in->cache_bytes);
+        return groat__fail(error, GROAT_NO_MEMORY,
+                           "no memory for a cache of %zu bytes",
+                           in->cache_bytes);
     return GROAT_OK;
 }
 

@@ -16,17 +16,17 @@ static groat_status add_name(groat__decode_names *out, const char *word,
     char *name;
 
     if (equals == NULL || equals == word)
-        return groat__cli_error(error, GROAT_INVALID,
-                                "'%s' is not of the form NAME=VALUE", word);
+        return groat__fail(error, GROAT_INVALID,
+                           "'%s' is not of the form NAME=VALUE", word);
     for (unsigned i = 0; i < out->count; i++)
         if (groat__is_text(word, (size_t)(equals - word), out->named[i].name))
-            return groat__cli_error(error, GROAT_INVALID,
-                                    "%s is given twice, the second time as "
-                                    "'%s'",
-                                    out->named[i].name, word);
+            return groat__fail(error, GROAT_INVALID,
+                               "%s is given twice, the second time as "
+                               "'%s'",
+                               out->named[i].name, word);
     name = strndup(word, (size_t)(equals - word));
     if (name == NULL)
-        return groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
+        return groat__fail(error, GROAT_NO_MEMORY, "out of memory");
     out->named[out->count++] = (groat_decode_named){.name = name};
     *value = equals + 1;
     return GROAT_OK;
@@ -38,9 +38,9 @@ static groat_status read_float(groat_decode_named *one, const char *value,
     double real = 0;
 
     if (!groat__opt_real(value, &real))
-        return groat__cli_error(error, GROAT_INVALID,
-                                "--arg %s is '%s'; allowed: a number",
-                                one->name, value);
+        return groat__fail(error, GROAT_INVALID,
+                           "--arg %s is '%s'; allowed: a number", one->name,
+                           value);
     one->value = (float)real;
     return GROAT_OK;
 }
@@ -53,13 +53,12 @@ static groat_status make_array(groat_decode_named *one, const char *value,
 
     if (!groat__opt_whole(value, &count) || count < 1 ||
         count > GROAT__NAMED_MOST)
-        return groat__cli_error(
-            error, GROAT_INVALID,
-            "--buffer %s is '%s'; allowed: 1 to %d elements", one->name, value,
-            GROAT__NAMED_MOST);
+        return groat__fail(error, GROAT_INVALID,
+                           "--buffer %s is '%s'; allowed: 1 to %d elements",
+                           one->name, value, GROAT__NAMED_MOST);
     array = malloc((size_t)count * sizeof(*array));
     if (array == NULL)
-        return groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
+        return groat__fail(error, GROAT_NO_MEMORY, "out of memory");
     for (int64_t i = 0; i < count; i++)
         array[i] = groat__decode_draw(state, -1, 1);
     one->array = (uint64_t)(uintptr_t)array;
@@ -90,9 +89,8 @@ groat_status groat__decode_names_read(const groat__values *values,
 
     out->count = 0;
     if (values->args.count + values->buffers.count > GROAT__LIST_MAX)
-        return groat__cli_error(error, GROAT_INVALID,
-                                "more than %d --arg and --buffer",
-                                GROAT__LIST_MAX);
+        return groat__fail(error, GROAT_INVALID,
+                           "more than %d --arg and --buffer", GROAT__LIST_MAX);
     for (size_t i = 0; i < values->args.count && status == GROAT_OK; i++) {
         status = add_name(out, values->args.item[i], &value, error);
         if (status == GROAT_OK)
@@ -106,11 +104,11 @@ groat_status groat__decode_names_read(const groat__values *values,
     }
     for (unsigned i = 0; i < out->count && status == GROAT_OK; i++)
         if (!has_name(values->score, out->named[i].name))
-            status = groat__cli_error(
-                error, GROAT_INVALID,
-                "%s is given a value, but --score%s does "
-                "not use that name",
-                out->named[i].name, values->score ? "" : ", which is absent,");
+            status = groat__fail(error, GROAT_INVALID,
+                                 "%s is given a value, but --score%s does "
+                                 "not use that name",
+                                 out->named[i].name,
+                                 values->score ? "" : ", which is absent,");
     return status;
 }
 

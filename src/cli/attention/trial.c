@@ -71,7 +71,7 @@ static groat_status place_names(groat__decode_trial *t)
 
     t->placed = calloc(GROAT__LIST_MAX, sizeof(*t->placed));
     if (t->placed == NULL)
-        return groat__cli_error(t->error, GROAT_NO_MEMORY, "out of memory");
+        return groat__fail(t->error, GROAT_NO_MEMORY, "out of memory");
     for (unsigned i = 0; i < t->names.count && status == GROAT_OK; i++) {
         const groat_decode_named *one = &t->names.named[i];
 
@@ -182,8 +182,8 @@ static groat_status compute_reference(groat__decode_trial *t)
     t->wanted_count = t->in.output_bytes / 2 / s->sequences * t->compared;
     t->wanted = calloc(t->wanted_count, sizeof(*t->wanted));
     if (t->wanted == NULL)
-        return groat__cli_error(t->error, GROAT_NO_MEMORY,
-                                "no memory for a reference");
+        return groat__fail(t->error, GROAT_NO_MEMORY,
+                           "no memory for a reference");
     host = groat__decode_input_on_host(&t->in, t->compared);
     host.named = t->names.named;
     host.named_count = t->names.count;
@@ -196,8 +196,8 @@ groat_status groat__decode_trial_compare(groat__decode_trial *t)
     groat_status status = compute_reference(t);
 
     if (status == GROAT_OK && output == NULL)
-        status = groat__cli_error(t->error, GROAT_NO_MEMORY,
-                                  "no memory for outputs");
+        status =
+            groat__fail(t->error, GROAT_NO_MEMORY, "no memory for outputs");
     if (status == GROAT_OK) {
         memset(output, 0xFF, t->in.output_bytes);
         status =

@@ -243,10 +243,10 @@ static groat_status note_end(request *r, size_t begun, int code,
     groat__tuning *one;
 
     if (begun == 0 || begun > r->count)
-        return groat__cli_error(error, GROAT_IO,
-                                "a process that measures ended with exit code "
-                                "%d before its first choice",
-                                code);
+        return groat__fail(error, GROAT_IO,
+                           "a process that measures ended with exit code "
+                           "%d before its first choice",
+                           code);
     one = &r->tunings->at[r->of[begun - 1]];
     one->state = GROAT__TUNING_ENDED;
     if (code == 128 + 14)
@@ -302,13 +302,12 @@ groat_status groat__tunings_measure(groat__cli *cli, const char *shape,
         request *r = calloc(1, sizeof(*r));
 
         if (r == NULL)
-            return groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
+            return groat__fail(error, GROAT_NO_MEMORY, "out of memory");
         r->tunings = tunings;
         add_options(r, &cli->values, target);
-        status =
-            add_words(r, shape, own)
-                ? ask(cli, r, &whole, error)
-                : groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
+        status = add_words(r, shape, own)
+                     ? ask(cli, r, &whole, error)
+                     : groat__fail(error, GROAT_NO_MEMORY, "out of memory");
         groat__str_free(&r->first);
         for (size_t i = 0; i < GROAT__TUNINGS; i++)
             groat__str_free(&r->words[i]);

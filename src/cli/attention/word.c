@@ -81,8 +81,8 @@ static groat_status refuse_name(const char *name, size_t len,
     groat__near_tell(&near, "names", &out);
     for (size_t i = 0; i < FIELDS; i++)
         groat__str_addf(&out, "%s%s", i > 0 ? ", " : "", fields[i].name);
-    (void)groat__cli_error(error, GROAT_INVALID, "%s",
-                           out.failed ? "out of memory" : out.data);
+    (void)groat__fail(error, GROAT_INVALID, "%s",
+                      out.failed ? "out of memory" : out.data);
     groat__str_free(&out);
     return GROAT_INVALID;
 }
@@ -126,9 +126,9 @@ static groat_status set(const field *f, const char *text,
                 : groat__opt_whole(text, &whole) && whole >= 0 &&
                       whole <= (f->kind == COUNT ? UINT32_MAX : 1);
     if (!right)
-        return groat__cli_error(error, GROAT_INVALID,
-                                "%s of a decode is '%s'; allowed: %s", f->name,
-                                text, allowed);
+        return groat__fail(error, GROAT_INVALID,
+                           "%s of a decode is '%s'; allowed: %s", f->name, text,
+                           allowed);
     if (f->kind == REAL)
         memcpy(at, &(float){(float)real}, sizeof(float));
     else if (f->kind == VARIED)
@@ -152,18 +152,18 @@ static groat_status set_one(const char *text, size_t len, uint64_t *given,
     if (f == NULL)
         return refuse_name(text, name, error);
     if (equals == NULL)
-        return groat__cli_error(error, GROAT_INVALID,
-                                "'%.*s' of a decode has no value: write "
-                                "%.*s=VALUE",
-                                (int)len, text, (int)len, text);
+        return groat__fail(error, GROAT_INVALID,
+                           "'%.*s' of a decode has no value: write "
+                           "%.*s=VALUE",
+                           (int)len, text, (int)len, text);
     if (len - name - 1 >= sizeof(value))
-        return groat__cli_error(error, GROAT_INVALID,
-                                "the value of %s has %zu characters; allowed: "
-                                "up to %zu",
-                                f->name, len - name - 1, sizeof(value) - 1);
+        return groat__fail(error, GROAT_INVALID,
+                           "the value of %s has %zu characters; allowed: "
+                           "up to %zu",
+                           f->name, len - name - 1, sizeof(value) - 1);
     if (*given >> (f - fields) & 1)
-        return groat__cli_error(error, GROAT_INVALID,
-                                "%s of a decode is given twice", f->name);
+        return groat__fail(error, GROAT_INVALID,
+                           "%s of a decode is given twice", f->name);
     *given |= (uint64_t)1 << (f - fields);
     memcpy(value, equals + 1, len - name - 1);
     value[len - name - 1] = '\0';
@@ -174,15 +174,15 @@ static groat_status check_load(const groat__decode_word *word,
                                groat_error *error)
 {
     if (word->batch > word->shape.sequences)
-        return groat__cli_error(error, GROAT_INVALID,
-                                "batch of a decode is %u; allowed: up to its "
-                                "sequences, %u",
-                                word->batch, word->shape.sequences);
+        return groat__fail(error, GROAT_INVALID,
+                           "batch of a decode is %u; allowed: up to its "
+                           "sequences, %u",
+                           word->batch, word->shape.sequences);
     if (word->length > word->shape.keys)
-        return groat__cli_error(error, GROAT_INVALID,
-                                "length of a decode is %u; allowed: up to its "
-                                "keys, %u",
-                                word->length, word->shape.keys);
+        return groat__fail(error, GROAT_INVALID,
+                           "length of a decode is %u; allowed: up to its "
+                           "keys, %u",
+                           word->length, word->shape.keys);
     return GROAT_OK;
 }
 

@@ -187,9 +187,9 @@ static groat_status hit_launches(bench *b, const shot *s)
         crowd[how][0] = groat__bench_median(crowd[how], ROUNDS);
     }
     if (atomic_load(s->failed) > 0)
-        return groat__cli_error(&b->error, GROAT_IO,
-                                "%u launches failed, so none is measured",
-                                atomic_load(s->failed));
+        return groat__fail(&b->error, GROAT_IO,
+                           "%u launches failed, so none is measured",
+                           atomic_load(s->failed));
     groat__bench_say(b, "launch through a handle", "us", sample[1][0],
                      "raw launch", sample[0][0]);
     groat__bench_say(b, "lookup by spec + launch", "us", sample[2][0],
@@ -291,11 +291,11 @@ static groat_status check_origin(bench *b, groat_origin seen, groat_origin want)
 
     if (seen == want)
         return GROAT_OK;
-    return groat__cli_error(&b->error, GROAT_IO,
-                            "a kernel for the bench is from %s, not %s; the "
-                            "store is %s",
-                            groat_origin_name(seen), groat_origin_name(want),
-                            path ? path : "not available");
+    return groat__fail(&b->error, GROAT_IO,
+                       "a kernel for the bench is from %s, not %s; the "
+                       "store is %s",
+                       groat_origin_name(seen), groat_origin_name(want),
+                       path ? path : "not available");
 }
 
 /* Compiles a new kernel, and loads it if `load`. */
@@ -442,7 +442,7 @@ static groat_status bench_disk(bench *b)
         return status;
     all = calloc(DISK_ROUNDS, sizeof(*all));
     if (all == NULL)
-        return groat__cli_error(&b->error, GROAT_NO_MEMORY, "out of memory");
+        return groat__fail(&b->error, GROAT_NO_MEMORY, "out of memory");
     groat__raw_open(b->backend, (int)b->cli->values.device, &b->raw);
     (void)groat__raw_enter(&b->raw);
     for (unsigned r = 0; r < DISK_ROUNDS && status == GROAT_OK; r++)

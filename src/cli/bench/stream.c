@@ -47,8 +47,8 @@ static groat_status fill(groat__bench *b, side *s, size_t index)
     groat_status status;
 
     if (data == NULL)
-        return groat__cli_error(&b->error, GROAT_NO_MEMORY,
-                                "no %zu bytes of host memory", bytes);
+        return groat__fail(&b->error, GROAT_NO_MEMORY,
+                           "no %zu bytes of host memory", bytes);
     status = groat__trial_fill(b->cli, &s->trial, index, data, &b->error);
     if (status == GROAT_OK)
         status = groat_memory_write(b->context, b->target, s->address[index],
@@ -64,10 +64,10 @@ static groat_status check(groat__bench *b, side *s)
 
     return status != GROAT_OK || s->trial.verdict != GROAT__WRONG
                ? status
-               : groat__cli_error(&b->error, GROAT_LAUNCH_FAILED,
-                                  "an output of '%.60s' is wrong: groat run "
-                                  "says where",
-                                  groat_spec_text(s->trial.spec));
+               : groat__fail(&b->error, GROAT_LAUNCH_FAILED,
+                             "an output of '%.60s' is wrong: groat run "
+                             "says where",
+                             groat_spec_text(s->trial.spec));
 }
 
 static groat_status place(groat__bench *b, side *s)
@@ -98,19 +98,19 @@ static groat_status add(groat__bench *b, race *r, const char *text)
     groat_status status;
 
     if (r->count == SIDES_MAX)
-        return groat__cli_error(&b->error, GROAT_INVALID,
-                                "bench stream takes %d specs at most",
-                                SIDES_MAX - GROAT_PLAIN_READS);
+        return groat__fail(&b->error, GROAT_INVALID,
+                           "bench stream takes %d specs at most",
+                           SIDES_MAX - GROAT_PLAIN_READS);
     r->count++;
     status = groat_spec_parse(b->context, text, b->target, &s->trial.spec,
                               &b->error);
     if (status == GROAT_OK)
         status = groat__trial_plan(b->cli, &s->trial, &b->error);
     if (status == GROAT_OK && s->trial.driver == NULL)
-        status = groat__cli_error(&b->error, GROAT_INVALID,
-                                  "'%.60s' has no run.def: its bandwidth "
-                                  "cannot be told",
-                                  text);
+        status = groat__fail(&b->error, GROAT_INVALID,
+                             "'%.60s' has no run.def: its bandwidth "
+                             "cannot be told",
+                             text);
     if (status == GROAT_OK)
         status = groat__trial_get(b->cli, &s->trial, &b->error);
     /* The library's own kernels are tested elsewhere. */
@@ -203,7 +203,7 @@ groat_status groat__bench_stream(groat__bench *b)
     groat_status status;
 
     if (r == NULL)
-        return groat__cli_error(&b->error, GROAT_NO_MEMORY, "out of memory");
+        return groat__fail(&b->error, GROAT_NO_MEMORY, "out of memory");
     r->rounds = judged ? ROUNDS_JUDGED : ROUNDS;
     r->repeats = judged ? 1 : REPEATS;
     r->unit = judged ? "MB/s" : "GB/s";

@@ -227,8 +227,7 @@ static groat_status convert(const groat__cli *cli, const groat__record *record,
         return GROAT_OK;
     if (!groat__draw_steps(record, subject, picture, &page)) {
         groat__str_free(&page);
-        return groat__cli_error(error, GROAT_NO_MEMORY,
-                                "no memory for the page");
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for the page");
     }
     groat__str_free(picture);
     *picture = page;

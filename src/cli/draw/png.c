@@ -38,17 +38,17 @@ static groat_status convert_in(const char *folder, groat__str *picture,
             status = groat__spawn_run(&how, &said, &code, error);
     }
     if (!status && code)
-        status = groat__cli_error(error, GROAT_IO,
-                                  "rsvg-convert ended with %d: %.*s", code,
-                                  (int)strcspn(said, "\n"), said);
+        status =
+            groat__fail(error, GROAT_IO, "rsvg-convert ended with %d: %.*s",
+                        code, (int)strcspn(said, "\n"), said);
     if (!status)
         status = groat__fs_read(to.data, PNG_MAX, &png, &bytes, error);
     if (!status) {
         groat__str_clear(picture);
         groat__str_addn(picture, png, bytes);
         if (picture->failed)
-            status = groat__cli_error(error, GROAT_NO_MEMORY,
-                                      "no memory for a picture");
+            status =
+                groat__fail(error, GROAT_NO_MEMORY, "no memory for a picture");
     }
     free(png);
     free(said);

@@ -53,7 +53,7 @@ static groat_status write_file(work *w, const char *name, groat__str *text)
 
     groat__str_addf(&path, "%s/%s", w->folder.data, name);
     status = path.failed || text->failed
-                 ? groat__cli_error(&w->error, GROAT_NO_MEMORY, "out of memory")
+                 ? groat__fail(&w->error, GROAT_NO_MEMORY, "out of memory")
                  : groat__fs_write(path.data, text->data, text->len,
                                    ALL_MAY_READ, &w->error);
     groat__str_free(&path);
@@ -261,10 +261,10 @@ static groat_status check_free(work *w, groat_spec *spec)
             file = quote ? quote + 1 : "";
         else if (strncmp(file, "common/", 7) == 0 &&
                  has_word(line, len, w->name))
-            status = groat__cli_error(&w->error, GROAT_INVALID,
-                                      "a family is not called %s: %.*s has "
-                                      "something of that name",
-                                      w->name, (int)strcspn(file, "\""), file);
+            status = groat__fail(&w->error, GROAT_INVALID,
+                                 "a family is not called %s: %.*s has "
+                                 "something of that name",
+                                 w->name, (int)strcspn(file, "\""), file);
     }
     groat_free(source);
     return status;

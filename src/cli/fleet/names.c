@@ -72,7 +72,7 @@ groat_status groat__names_add_spec(groat__cli *cli, groat__names *names,
     groat_spec_free(parsed);
     if (!status && (!groat__names_add(names, of.name) ||
                     (both && !groat__names_add(names, of.any))))
-        status = groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
+        status = groat__fail(error, GROAT_NO_MEMORY, "out of memory");
     return status;
 }
 

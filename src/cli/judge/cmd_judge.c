@@ -311,7 +311,7 @@ static groat_status write_file(work *w, const char *name, groat__str *text)
 
     groat__str_addf(&path, "%s/%s", w->path.data, name);
     status = path.failed || text->failed
-                 ? groat__cli_error(&w->error, GROAT_NO_MEMORY, "out of memory")
+                 ? groat__fail(&w->error, GROAT_NO_MEMORY, "out of memory")
                  : groat__fs_write(path.data, text->data, text->len, FOR_ALL,
                                    &w->error);
     groat__str_free(&path);
@@ -541,12 +541,11 @@ static groat_status check_size(work *w, size_t i)
 
     if (!said || !own || own->bytes == 1 || own->bytes % said->bytes == 0)
         return GROAT_OK;
-    return groat__cli_error(&w->error, GROAT_INVALID,
-                            "--buffer %s=%s: an element of %s has %d bytes, "
-                            "one of %s %d",
-                            param->name.data, w->given[i].value,
-                            param->type.data, own->bytes, said->name,
-                            said->bytes);
+    return groat__fail(&w->error, GROAT_INVALID,
+                       "--buffer %s=%s: an element of %s has %d bytes, "
+                       "one of %s %d",
+                       param->name.data, w->given[i].value, param->type.data,
+                       own->bytes, said->name, said->bytes);
 }
 
 /* Appends a line of run.def, and where it is from, from "SHAPE[:[DTYPE
@@ -561,14 +560,13 @@ static groat_status add_buffer(work *w, size_t i, groat__str *out)
     const char *dtype = dtype_of(w, i, &len);
 
     if (strpbrk(value, "\r\n") != NULL)
-        return groat__cli_error(&w->error, GROAT_INVALID,
-                                "--buffer %s has a line break",
-                                param->name.data);
+        return groat__fail(&w->error, GROAT_INVALID,
+                           "--buffer %s has a line break", param->name.data);
     groat__str_addf(out, "#from --buffer %s=%s\nbuffer %s [%.*s] ",
                     param->name.data, value, param->name.data, (int)shape,
                     value);
     if (!dtype)
-        return groat__cli_error(
+        return groat__fail(
             &w->error, GROAT_INVALID,
             "parameter %s %s of %s has no known element "
             "type; give its own behind the shape, as in "
@@ -638,9 +636,9 @@ static groat_status write_family(work *w)
         return status;
     groat__str_addf(&w->path, "%s/%s", w->folder.data, w->name);
     if (w->path.failed || mkdir(w->path.data, 0700) != 0)
-        return groat__cli_error(&w->error, GROAT_IO,
-                                "cannot make a folder in %s: %s",
-                                w->folder.data, strerror(errno));
+        return groat__fail(&w->error, GROAT_IO,
+                           "cannot make a folder in %s: %s", w->folder.data,
+                           strerror(errno));
     status = write_params_def(w);
     if (!status)
         status = write_args(w);
@@ -659,10 +657,10 @@ static groat_status check_name(work *w)
 {
     return strpbrk(w->shown, "\"\\\r\n") == NULL
                ? GROAT_OK
-               : groat__cli_error(&w->error, GROAT_INVALID,
-                                  "the name of %s has a quote, a backslash or "
-                                  "a line break; rename the file",
-                                  w->file);
+               : groat__fail(&w->error, GROAT_INVALID,
+                             "the name of %s has a quote, a backslash or "
+                             "a line break; rename the file",
+                             w->file);
 }
 
 /* Ends lines as C does: by line feeds alone. */
@@ -687,14 +685,13 @@ static groat_status read_source(work *w)
     if (status)
         return status;
     if (strlen(text) != bytes)
-        status =
-            groat__cli_error(&w->error, GROAT_INVALID,
+        status = groat__fail(&w->error, GROAT_INVALID,
                              "%s has a byte of 0: it is no source", w->file);
     unify_lines(text);
     if (!status)
         groat__cuda_drop_unused(text, w->cli->values.entry, &judged);
     if (!status && judged.failed)
-        status = groat__cli_error(&w->error, GROAT_NO_MEMORY, "out of memory");
+        status = groat__fail(&w->error, GROAT_NO_MEMORY, "out of memory");
     if (!status)
         status = groat__cuda_read(w->shown, judged.data ? judged.data : "",
                                   w->cli->values.entry, &w->source, &w->error);

@@ -264,7 +264,7 @@ static void mark_lost(groat__cli *cli, groat__jobs *jobs)
             origin_of(cli, job) == GROAT_FROM_DISK)
             continue;
         job->state = GROAT__JOB_FAILED;
-        (void)groat__cli_error(
+        (void)groat__fail(
             &job->error, GROAT_IO,
             "the kernel was %s, but the store %s does not have it: the store "
             "is full, cannot be written, or its bound is too small; see the "

@@ -100,7 +100,7 @@ static groat_status add(groat__cli *cli, groat__jobs *jobs, const char *spec,
         return status;
     job = new_job(jobs, groat_spec_text(parsed), groat_spec_target(parsed));
     if (!job) {
-        status = groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
+        status = groat__fail(error, GROAT_NO_MEMORY, "out of memory");
     } else if (groat_spec_key(parsed, job->key, NULL, &job->error)) {
         /* A missing compiler does not stop jobs for other targets. */
         job->state = GROAT__JOB_FAILED;
@@ -199,10 +199,10 @@ static groat_status check_kernel(groat__cli *cli,
             groat_spec_parse(cli->context, spec, record->target, &own, error);
     if (status == GROAT_OK &&
         strcmp(groat_spec_text(own), groat_spec_text(wanted)) != 0)
-        status = groat__cli_error(error, GROAT_INVALID,
-                                  "the tuned choice is of another kernel than "
-                                  "the line's spec, %s",
-                                  groat_spec_text(wanted));
+        status = groat__fail(error, GROAT_INVALID,
+                             "the tuned choice is of another kernel than "
+                             "the line's spec, %s",
+                             groat_spec_text(wanted));
     groat_spec_free(own);
     groat_spec_free(wanted);
     groat_free(text);
@@ -228,7 +228,7 @@ static groat_status add_record(groat__cli *cli, groat__jobs *jobs,
         record->decode = copy(entry->tuned_decode, &failed);
         record->score = copy(entry->tuned_score, &failed);
     }
-    return failed ? groat__cli_error(error, GROAT_NO_MEMORY, "out of memory")
+    return failed ? groat__fail(error, GROAT_NO_MEMORY, "out of memory")
                   : check_kernel(cli, record, entry->spec, error);
 }
 

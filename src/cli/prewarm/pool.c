@@ -166,9 +166,8 @@ static void give_up(pool *p, worker *w, const char *why)
         return;
     }
     groat_error_clear(&job->error);
-    (void)groat__cli_error(&job->error, GROAT_COMPILE_FAILED,
-                           "the compiler's process %s, %u times", why,
-                           job->starts);
+    (void)groat__fail(&job->error, GROAT_COMPILE_FAILED,
+                      "the compiler's process %s, %u times", why, job->starts);
     job->state = GROAT__JOB_FAILED;
     p->ended(p->user, job);
 }
@@ -268,12 +267,12 @@ static void take_answer(pool *p, worker *w, const char *line, size_t len)
             json_real_value(json_object_get(answer, "compile_ms"));
         end_job(p, w, (groat__job_state)state);
     } else {
-        (void)groat__cli_error(&job->error,
-                               json_integer_value(status) != GROAT_OK
-                                   ? (groat_status)json_integer_value(status)
-                                   : GROAT_IO,
-                               "%s",
-                               text ? text : "the worker's reply is malformed");
+        (void)groat__fail(&job->error,
+                          json_integer_value(status) != GROAT_OK
+                              ? (groat_status)json_integer_value(status)
+                              : GROAT_IO,
+                          "%s",
+                          text ? text : "the worker's reply is malformed");
         job->error.log = log ? strdup(log) : NULL;
         end_job(p, w, GROAT__JOB_FAILED);
     }

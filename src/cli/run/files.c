@@ -51,11 +51,11 @@ static groat_status find_buffer(const char *option, const char *word,
         return GROAT_OK;
     }
     list_buffers(plan, outputs, &names);
-    status = groat__cli_error(error, GROAT_INVALID,
-                              "%s %s: the family has no such %s buffer; it has "
-                              "%s",
-                              option, word, outputs ? "output" : "input",
-                              names.len ? names.data : "none");
+    status = groat__fail(error, GROAT_INVALID,
+                         "%s %s: the family has no such %s buffer; it has "
+                         "%s",
+                         option, word, outputs ? "output" : "input",
+                         names.len ? names.data : "none");
     groat__str_free(&names);
     return status;
 }
@@ -86,17 +86,17 @@ static groat_status check_npy(const char *option, const char *path,
     bool same;
 
     if (wrong)
-        return groat__cli_error(error, GROAT_INVALID, "%s %s: %s", option, path,
-                                wrong);
+        return groat__fail(error, GROAT_INVALID, "%s %s: %s", option, path,
+                           wrong);
     *at = npy.data_at;
     if (!element)
         return GROAT_OK;
     if (!is_type(npy.type, element))
-        return groat__cli_error(error, GROAT_INVALID,
-                                "%s %s holds '%s', buffer %s is %s, which is "
-                                "'%s' in .npy files",
-                                option, path, npy.type, buffer->name,
-                                element->name, element->npy);
+        return groat__fail(error, GROAT_INVALID,
+                           "%s %s holds '%s', buffer %s is %s, which is "
+                           "'%s' in .npy files",
+                           option, path, npy.type, buffer->name, element->name,
+                           element->npy);
     same = npy.rank == buffer->rank;
     for (size_t k = 0; same && k < npy.rank; k++)
         same = npy.shape[k] == (uint64_t)buffer->shape[k];
@@ -109,8 +109,8 @@ static groat_status check_npy(const char *option, const char *path,
         for (size_t k = 0; k < buffer->rank; k++)
             groat__str_addf(&shapes, "%s%" PRId64, k ? ", " : "",
                             buffer->shape[k]);
-        (void)groat__cli_error(error, GROAT_INVALID, "%s %s has the shape [%s]",
-                               option, path, shapes.failed ? "" : shapes.data);
+        (void)groat__fail(error, GROAT_INVALID, "%s %s has the shape [%s]",
+                          option, path, shapes.failed ? "" : shapes.data);
         groat__str_free(&shapes);
         return GROAT_INVALID;
     }
@@ -121,10 +121,9 @@ static groat_status say_size(const char *option, const char *path,
                              uint64_t bytes, const groat_buffer *buffer,
                              groat_error *error)
 {
-    return groat__cli_error(error, GROAT_INVALID,
-                            "%s %s has %" PRIu64
-                            " bytes, buffer %s has %zu bytes",
-                            option, path, bytes, buffer->name, buffer->bytes);
+    return groat__fail(error, GROAT_INVALID,
+                       "%s %s has %" PRIu64 " bytes, buffer %s has %zu bytes",
+                       option, path, bytes, buffer->name, buffer->bytes);
 }
 
 /* Checks the header of a .npy file; *at is the offset of its data, else 0. */
@@ -142,7 +141,7 @@ static groat_status look_into(const char *option, const char *path, FILE *file,
         return GROAT_OK;
     head = malloc(room);
     if (!head)
-        return groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
+        return groat__fail(error, GROAT_NO_MEMORY, "out of memory");
     got = fread(head, 1, room, file);
     status = check_npy(option, path, buffer, head, got, at, error);
     free(head);
@@ -158,17 +157,17 @@ static groat_status check_file(const char *option, const char *path,
     size_t at;
 
     if (stat(path, &facts) || access(path, R_OK))
-        return groat__cli_error(error, GROAT_IO, "%s %s: %s", option, path,
-                                strerror(errno));
+        return groat__fail(error, GROAT_IO, "%s %s: %s", option, path,
+                           strerror(errno));
     if (S_ISDIR(facts.st_mode))
-        return groat__cli_error(error, GROAT_IO, "%s %s: %s", option, path,
-                                strerror(EISDIR));
+        return groat__fail(error, GROAT_IO, "%s %s: %s", option, path,
+                           strerror(EISDIR));
     if (!S_ISREG(facts.st_mode))
         return GROAT_OK;
     file = fopen(path, "rbe");
     if (!file)
-        return groat__cli_error(error, GROAT_IO, "%s %s: %s", option, path,
-                                strerror(errno));
+        return groat__fail(error, GROAT_IO, "%s %s: %s", option, path,
+                           strerror(errno));
     status = look_into(option, path, file, buffer, &at, error);
     (void)fclose(file);
     if (!status && (uint64_t)facts.st_size - at != buffer->bytes)
@@ -190,9 +189,9 @@ static groat_status take_list(const char *option, const groat__list *words,
         status = find_buffer(option, words->item[i], outputs, &trial->plan, &at,
                              &path, error);
         if (!status && paths[at])
-            status = groat__cli_error(error, GROAT_INVALID,
-                                      "%s is given twice for buffer %s", option,
-                                      trial->plan.buffers[at].name);
+            status = groat__fail(error, GROAT_INVALID,
+                                 "%s is given twice for buffer %s", option,
+                                 trial->plan.buffers[at].name);
         if (!status)
             status = check_file(option, path, &trial->plan.buffers[at], error);
         if (!status)
@@ -217,10 +216,10 @@ static groat_status check_own(const char *folder, const char *path,
     free(inside);
     free(real);
     return good ? check_file("file", path, buffer, error)
-                : groat__cli_error(error, GROAT_INVALID,
-                                   "file %s is not a regular file in the "
-                                   "family's folder",
-                                   path);
+                : groat__fail(error, GROAT_INVALID,
+                              "file %s is not a regular file in the "
+                              "family's folder",
+                              path);
 }
 
 /* Takes a file of buffer `index` in run.def, unless the command line names
@@ -238,7 +237,7 @@ static groat_status take_own(const groat__trial *trial, size_t index,
     groat__str_addf(&path, "%s/%s", trial->folder->path, file);
     *own = groat__str_take(&path);
     if (!*own)
-        return groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
+        return groat__fail(error, GROAT_NO_MEMORY, "out of memory");
     *taken = *own;
     status =
         check_own(trial->folder->path, *own, &trial->plan.buffers[index], &why);
@@ -298,10 +297,10 @@ static groat_status take_output(const char *word, groat__trial *trial,
     for (size_t i = 0; i < GROAT_PLAN_BUFFERS; i++)
         if (trial->outputs[i].file &&
             (i == at || strcmp(trial->outputs[i].path, path) == 0))
-            return groat__cli_error(error, GROAT_INVALID,
-                                    "--output %s: buffer %s already goes to %s",
-                                    word, trial->plan.buffers[i].name,
-                                    trial->outputs[i].path);
+            return groat__fail(error, GROAT_INVALID,
+                               "--output %s: buffer %s already goes to %s",
+                               word, trial->plan.buffers[i].name,
+                               trial->outputs[i].path);
     return groat__output_open(&trial->outputs[at], path, error);
 }
 
@@ -332,24 +331,24 @@ groat_status groat__files_read(const char *option, const char *path,
     size_t at = 0;
 
     if (!file)
-        return groat__cli_error(error, GROAT_IO, "%s %s: %s", option, path,
-                                strerror(errno));
+        return groat__fail(error, GROAT_IO, "%s %s: %s", option, path,
+                           strerror(errno));
     status = look_into(option, path, file, buffer, &at, error);
     errno = 0;
     if (!status && at > 0 && fseek(file, (long)at, SEEK_SET) != 0)
-        status = groat__cli_error(error, GROAT_IO, "%s %s: %s", option, path,
-                                  strerror(errno));
+        status = groat__fail(error, GROAT_IO, "%s %s: %s", option, path,
+                             strerror(errno));
     if (!status)
         got = fread(data, 1, buffer->bytes, file);
     if (!status && ferror(file))
-        status = groat__cli_error(error, GROAT_IO, "%s %s: %s", option, path,
-                                  strerror(errno));
+        status = groat__fail(error, GROAT_IO, "%s %s: %s", option, path,
+                             strerror(errno));
     else if (!status && (got != buffer->bytes || fgetc(file) != EOF))
-        status = groat__cli_error(
-            error, GROAT_INVALID,
-            "%s %s has %s than the %zu bytes of buffer %s", option, path,
-            got == buffer->bytes ? "more" : "fewer", buffer->bytes,
-            buffer->name);
+        status =
+            groat__fail(error, GROAT_INVALID,
+                        "%s %s has %s than the %zu bytes of buffer %s", option,
+                        path, got == buffer->bytes ? "more" : "fewer",
+                        buffer->bytes, buffer->name);
     (void)fclose(file);
     return status;
 }
@@ -368,10 +367,9 @@ static groat_status write_one(groat__output *output, const groat_buffer *buffer,
                     element ? buffer->shape : &length,
                     element ? buffer->rank : 1, &text);
     groat__str_addn(&text, bytes, buffer->bytes);
-    status =
-        text.failed
-            ? groat__cli_error(error, GROAT_NO_MEMORY, "no memory for --output")
-            : groat__output_write(output, text.data, text.len, error);
+    status = text.failed
+                 ? groat__fail(error, GROAT_NO_MEMORY, "no memory for --output")
+                 : groat__output_write(output, text.data, text.len, error);
     groat__str_free(&text);
     return status;
 }

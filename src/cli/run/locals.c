@@ -182,10 +182,10 @@ static groat_status compare(groat__cli *cli, groat__trial *trial,
     groat__compare_place(&trial->plan.buffers[buffer], at, place,
                          sizeof(place));
     trial->verdict = GROAT__WRONG;
-    return groat__cli_error(error, GROAT_JUDGED,
-                            "a local variable or array that nobody set decides "
-                            "what is in %s%s: it differs if that holds zeros",
-                            place, warning);
+    return groat__fail(error, GROAT_JUDGED,
+                       "a local variable or array that nobody set decides "
+                       "what is in %s%s: it differs if that holds zeros",
+                       place, warning);
 }
 
 /* Makes a finding of the second run one of the first. */
@@ -198,10 +198,10 @@ static groat_status blame(groat__trial *trial, groat_error *error)
     (void)snprintf(text, sizeof(text), "%s", error->text);
     groat_error_clear(error);
     trial->verdict = GROAT__WRONG;
-    return groat__cli_error(error, GROAT_JUDGED,
-                            "a local variable or array that nobody set decides "
-                            "what happens%s: if it holds zeros, %s",
-                            warning, text);
+    return groat__fail(error, GROAT_JUDGED,
+                       "a local variable or array that nobody set decides "
+                       "what happens%s: if it holds zeros, %s",
+                       warning, text);
 }
 
 groat_status groat__locals_check(groat__cli *cli, groat__trial *trial,
@@ -211,7 +211,7 @@ groat_status groat__locals_check(groat__cli *cli, groat__trial *trial,
     groat_status status;
 
     if (!runs)
-        return groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
+        return groat__fail(error, GROAT_NO_MEMORY, "out of memory");
     status = run_again(cli, trial, GROAT_OPEN_ZERO_LOCALS, cli->judge_jobs,
                        &runs[ZEROS], error);
     if (status == GROAT_JUDGED)

@@ -68,12 +68,11 @@ static groat_status check_room(const groat__trial *trial, groat_error *error)
         bytes += trial->plan.buffers[i].bytes;
     return bytes * copies <= free_bytes
                ? GROAT_OK
-               : groat__cli_error(error, GROAT_NO_MEMORY,
-                                  "the buffers have %" PRIu64
-                                  " bytes, and the host needs %" PRIu64
-                                  " copies of them: it has %" PRIu64
-                                  " bytes free",
-                                  bytes, copies, free_bytes);
+               : groat__fail(error, GROAT_NO_MEMORY,
+                             "the buffers have %" PRIu64
+                             " bytes, and the host needs %" PRIu64
+                             " copies of them: it has %" PRIu64 " bytes free",
+                             bytes, copies, free_bytes);
 }
 
 /* Never calls malloc(0), which may return NULL: a buffer may be empty. */
@@ -82,9 +81,9 @@ static void *take(size_t bytes, const char *what, groat_error *error)
     void *data = malloc(bytes ? bytes : 1);
 
     if (!data)
-        (void)groat__cli_error(error, GROAT_NO_MEMORY,
-                               "no %zu bytes of host memory for buffer %s",
-                               bytes, what);
+        (void)groat__fail(error, GROAT_NO_MEMORY,
+                          "no %zu bytes of host memory for buffer %s", bytes,
+                          what);
     return data;
 }
 
@@ -105,15 +104,15 @@ static groat_status refuse_number(const groat_driver *driver,
                                   groat_error *error)
 {
     if (arg->type == GROAT_ARG_FLOAT)
-        return groat__cli_error(error, GROAT_INVALID,
-                                "%s of family %s is '%.64s', not a number",
-                                arg->name, driver->family, text);
-    return groat__cli_error(error, GROAT_INVALID,
-                            "%s of family %s is %.64s, allowed are %" PRId64
-                            " to %" PRId64 "%s%s, in decimal",
-                            arg->name, driver->family, text, arg->min, arg->max,
-                            strcmp(arg->unit, "-") == 0 ? "" : " ",
-                            strcmp(arg->unit, "-") == 0 ? "" : arg->unit);
+        return groat__fail(error, GROAT_INVALID,
+                           "%s of family %s is '%.64s', not a number",
+                           arg->name, driver->family, text);
+    return groat__fail(error, GROAT_INVALID,
+                       "%s of family %s is %.64s, allowed are %" PRId64
+                       " to %" PRId64 "%s%s, in decimal",
+                       arg->name, driver->family, text, arg->min, arg->max,
+                       strcmp(arg->unit, "-") == 0 ? "" : " ",
+                       strcmp(arg->unit, "-") == 0 ? "" : arg->unit);
 }
 
 static groat_status refuse_name(const groat_driver *driver, const char *name,
@@ -134,8 +133,8 @@ static groat_status refuse_name(const groat_driver *driver, const char *name,
         groat__str_add(&out, "; it has none");
     for (size_t i = 0; driver->args[i].name; i++)
         groat__str_addf(&out, "%s%s", i > 0 ? ", " : "", driver->args[i].name);
-    (void)groat__cli_error(error, GROAT_INVALID, "%s",
-                           out.failed ? "out of memory" : out.data);
+    (void)groat__fail(error, GROAT_INVALID, "%s",
+                      out.failed ? "out of memory" : out.data);
     groat__str_free(&out);
     return GROAT_INVALID;
 }
@@ -161,8 +160,8 @@ static groat_status set_argument(const groat_driver *driver, const char *name,
         if (!same_word(arg->name, name, len))
             continue;
         if (set[i])
-            return groat__cli_error(error, GROAT_INVALID,
-                                    "argument %s is given twice", arg->name);
+            return groat__fail(error, GROAT_INVALID,
+                               "argument %s is given twice", arg->name);
         set[i] = true;
         if (arg->type == GROAT_ARG_FLOAT) {
             fits = groat__opt_real(text, &real);
@@ -195,8 +194,8 @@ static groat_status set_arguments(const groat_driver *driver,
         status = word[len] == '='
                      ? set_argument(driver, word, len, word + len + 1, set,
                                     values, error)
-                     : groat__cli_error(error, GROAT_INVALID,
-                                        "--arg %s: NAME=VALUE expected", word);
+                     : groat__fail(error, GROAT_INVALID,
+                                   "--arg %s: NAME=VALUE expected", word);
     }
     return status;
 }
@@ -209,11 +208,11 @@ static groat_status set_grid(const char *text, groat__trial *trial,
     size_t count = 0;
 
     if (!trial->folder)
-        return groat__cli_error(error, GROAT_INVALID,
-                                "--grid is for families with a run.def; the "
-                                "grid of %s follows from its run-time "
-                                "arguments",
-                                trial->driver->family);
+        return groat__fail(error, GROAT_INVALID,
+                           "--grid is for families with a run.def; the "
+                           "grid of %s follows from its run-time "
+                           "arguments",
+                           trial->driver->family);
     for (; count < 3; count++) {
         char *end = NULL;
         unsigned long value = 0;
@@ -230,11 +229,10 @@ static groat_status set_grid(const char *text, groat__trial *trial,
         if (*end == '\0')
             return GROAT_OK;
     }
-    return groat__cli_error(
-        error, GROAT_INVALID,
-        "--grid is '%.64s', expected X[,Y[,Z]] blocks, each "
-        "from 1 to 2^31 - 1",
-        text);
+    return groat__fail(error, GROAT_INVALID,
+                       "--grid is '%.64s', expected X[,Y[,Z]] blocks, each "
+                       "from 1 to 2^31 - 1",
+                       text);
 }
 
 /* CUDA bounds two of the dimensions, which run.def may compute. */
@@ -245,11 +243,11 @@ static groat_status check_grid(const groat__trial *trial, groat_error *error)
     if (strstr(groat_spec_target(trial->spec), ":sm_") == NULL ||
         (grid[1] <= UINT16_MAX && grid[2] <= UINT16_MAX))
         return GROAT_OK;
-    return groat__cli_error(error, GROAT_INVALID,
-                            "the grid of %s is %u, %u, %u blocks; CUDA allows "
-                            "65535 of Y and of Z",
-                            groat_spec_family(trial->spec), grid[0], grid[1],
-                            grid[2]);
+    return groat__fail(error, GROAT_INVALID,
+                       "the grid of %s is %u, %u, %u blocks; CUDA allows "
+                       "65535 of Y and of Z",
+                       groat_spec_family(trial->spec), grid[0], grid[1],
+                       grid[2]);
 }
 
 /* Finds the library's driver, or makes one from the family's run.def. */
@@ -288,7 +286,7 @@ groat_status groat__trial_plan(groat__cli *cli, groat__trial *trial,
     if (!trial->driver &&
         (options->arg_count || options->args.count || options->inputs.count ||
          options->expected.count || options->grid || options->outputs.count))
-        return groat__cli_error(
+        return groat__fail(
             error, GROAT_INVALID,
             "family %s has no run.def: it is built and loaded, and takes no "
             "--input, --expect, --output, --grid or run-time argument",
@@ -342,8 +340,7 @@ groat_status groat__trial_get(groat__cli *cli, groat__trial *trial,
         return status;
     trial->made = true;
     status = groat_kernel_info_get(trial->kernel, &trial->info, NULL);
-    return status ? groat__cli_error(error, status,
-                                     "the kernel gave no information")
+    return status ? groat__fail(error, status, "the kernel gave no information")
                   : GROAT_OK;
 }
 
@@ -502,9 +499,9 @@ static groat_status check_input(groat__cli *cli, groat__trial *trial,
             offset++;
         groat__compare_place(buffer, offset, place, sizeof(place));
         trial->verdict = GROAT__WRONG;
-        status = groat__cli_error(error, GROAT_JUDGED,
-                                  "%s changed %s, which is an input",
-                                  trial->info.name, place);
+        status =
+            groat__fail(error, GROAT_JUDGED, "%s changed %s, which is an input",
+                        trial->info.name, place);
     }
     free(now);
     return status;
@@ -618,7 +615,7 @@ groat_status groat__trial_launch(groat__cli *cli, groat__trial *trial,
     if (!trial->driver)
         return GROAT_OK;
     if (trial->plan.args_bytes != trial->info.args_bytes)
-        return groat__cli_error(
+        return groat__fail(
             error, GROAT_INVALID,
             "%s: launch args of params.def is %u bytes, and %s %zu",
             trial->info.name, trial->info.args_bytes,

@@ -58,13 +58,13 @@ static void end_process(groat__watch *watch)
     (void)__fsetlocking(stdout, FSETLOCKING_BYCALLER);
     (void)__fsetlocking(stderr, FSETLOCKING_BYCALLER);
     if (signal)
-        (void)groat__cli_error(&error, GROAT_JUDGED,
-                               "%s was ended by signal %d (%s) in code that "
-                               "it called: it %s",
-                               watch->trial->info.name, signal,
-                               strsignal(signal), reason_of(signal));
+        (void)groat__fail(&error, GROAT_JUDGED,
+                          "%s was ended by signal %d (%s) in code that "
+                          "it called: it %s",
+                          watch->trial->info.name, signal, strsignal(signal),
+                          reason_of(signal));
     else
-        (void)groat__cli_error(
+        (void)groat__fail(
             &error, GROAT_JUDGED,
             "%s has not ended in %u s and could not be interrupted: a loop "
             "without end in code that it called",

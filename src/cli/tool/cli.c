@@ -80,34 +80,16 @@ int groat__cli_fail(groat__cli *cli, groat_error *error)
     return code ? code : GROAT__EXIT_FAILED;
 }
 
-static void fill_error(groat_error *error, groat_status status,
-                       const char *format, va_list args)
-{
-    groat_error_clear(error);
-    error->status = status;
-    (void)vsnprintf(error->text, sizeof(error->text), format, args);
-}
-
-groat_status groat__cli_error(groat_error *error, groat_status status,
-                              const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    if (error)
-        fill_error(error, status, format, args);
-    va_end(args);
-    return status;
-}
-
 int groat__cli_refuse(groat__cli *cli, groat_status status, const char *format,
                       ...)
 {
+    char text[GROAT_ERROR_TEXT];
     va_list args;
 
     va_start(args, format);
-    fill_error(&cli->failure, status, format, args);
+    (void)vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    (void)groat__fail(&cli->failure, status, "%s", text);
     groat__cli_say_error(cli, &cli->failure);
     return groat__exit_of(status);
 }

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "cli/tool/out.h"
 #include "cli/tool/progress.h"
 #include "groat.h"
@@ -188,9 +189,6 @@ void groat__cli_say_error(groat__cli *cli, const groat_error *error);
 /* Prints error, moves it into cli->failure for the JSON answer, and returns the
  * exit code of its status. */
 int groat__cli_fail(groat__cli *cli, groat_error *error);
-/* Sets error, which may be NULL, to a status and a text; returns status. */
-groat_status groat__cli_error(groat_error *error, groat_status status,
-                              const char *format, ...) GROAT_PRINTF(3, 4);
 /* Reports an error of the tool itself as groat__cli_fail does; returns the exit
  * code of status. */
 int groat__cli_refuse(groat__cli *cli, groat_status status, const char *format,

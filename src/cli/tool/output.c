@@ -18,8 +18,8 @@
 static groat_status fail(const groat__output *output, int code,
                          groat_error *error)
 {
-    return groat__cli_error(error, GROAT_IO, "--output %s: %s", output->path,
-                            strerror(code));
+    return groat__fail(error, GROAT_IO, "--output %s: %s", output->path,
+                       strerror(code));
 }
 
 groat_status groat__output_open(groat__output *output, const char *path,

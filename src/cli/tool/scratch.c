@@ -131,12 +131,12 @@ static groat_status make_below(const char *base, const char *what,
 
     groat__str_addf(folder, "%s/groat-%s-XXXXXX", base, what);
     if (folder->failed)
-        status = groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
+        status = groat__fail(error, GROAT_NO_MEMORY, "out of memory");
     else if (!mkdtemp(folder->data))
-        status = groat__cli_error(error, GROAT_IO,
-                                  "cannot make a folder %s: %s; TMPDIR names "
-                                  "another place",
-                                  folder->data, strerror(errno));
+        status = groat__fail(error, GROAT_IO,
+                             "cannot make a folder %s: %s; TMPDIR names "
+                             "another place",
+                             folder->data, strerror(errno));
     if (status)
         groat__str_free(folder);
     else

@@ -24,8 +24,7 @@ extern char **environ;
 static groat_status fail(groat_error *error, const char *what, const char *who,
                          int code)
 {
-    return groat__cli_error(error, GROAT_IO, "%s %s: %s", what, who,
-                            strerror(code));
+    return groat__fail(error, GROAT_IO, "%s %s: %s", what, who, strerror(code));
 }
 
 /* Returns the milliseconds until `end` for poll(); -1 if end is 0: no limit. */
@@ -145,9 +144,9 @@ static groat_status finish(const groat__spawn *how, pid_t child, double end,
         if (errno != EINTR)
             return fail(error, "waiting for", how->argv[0], errno);
     if (late)
-        return groat__cli_error(error, GROAT_TIMED_OUT,
-                                "%s ran for %u s and was ended", how->argv[0],
-                                how->seconds);
+        return groat__fail(error, GROAT_TIMED_OUT,
+                           "%s ran for %u s and was ended", how->argv[0],
+                           how->seconds);
     return reason ? fail(error, "reading from", how->argv[0], reason)
                   : GROAT_OK;
 }
