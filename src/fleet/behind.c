@@ -180,9 +180,11 @@ static void *work(void *user)
     return NULL;
 }
 
-/* Locked. */
-static void start_thread(groat__remote *remote)
+/* Locked.  Starts the thread, or wakes it: it may be asleep until a breaker of
+ * the place or of the leases lets it try again. */
+static void rouse_thread(groat__remote *remote)
 {
+    (void)pthread_cond_broadcast(&remote->changed);
     if (remote->runs || remote->closing)
         return;
     if (remote->joinable)
@@ -194,7 +196,7 @@ static void start_thread(groat__remote *remote)
 void groat__behind_wake(groat__remote *remote)
 {
     (void)pthread_mutex_lock(&remote->lock);
-    start_thread(remote);
+    rouse_thread(remote);
     (void)pthread_mutex_unlock(&remote->lock);
 }
 
@@ -226,7 +228,7 @@ void groat__behind_stop(groat__remote *remote)
 /* Locked.  Returns false if there is no room. */
 static bool enqueue(groat__remote *remote, groat__waiting *w)
 {
-    start_thread(remote);
+    rouse_thread(remote);
     if (!remote->runs || remote->waiting >= GROAT__REMOTE_QUEUE ||
         remote->waiting_bytes + w->bytes > GROAT__REMOTE_QUEUE_BYTES)
         return false;

@@ -242,9 +242,10 @@ bool groat__remote_take(groat__remote *remote, groat__exchange *x,
  * if it cannot be opened. */
 groat__http *groat__remote_http(groat__remote *remote, const char **why);
 
-/* Locked.  Sleeps for at most ms, or until remote->changed is signalled. */
+/* Locked.  Sleeps for at most ms, or until remote->changed is signalled, which
+ * means that something has changed, not what. */
 void groat__remote_sleep(groat__remote *remote, double ms);
-/* Starts the background thread, unless it runs, which writes entries and tries
+/* Starts or wakes the background thread, which writes entries and tries
  * a place whose breaker is open. */
 void groat__behind_wake(groat__remote *remote);
 /* Ends the background thread. */

@@ -83,11 +83,12 @@ static unsigned nap_ms(const wish *w)
 /* Sleeps between polls.  Returns false if the remote is being closed. */
 static bool nap(const wish *w)
 {
-    unsigned ms = nap_ms(w);
+    double end_ms = groat__now_ms() + nap_ms(w);
+    double ms;
     bool hurry;
 
     (void)pthread_mutex_lock(&w->remote->lock);
-    if (!w->remote->hurry)
+    while (!w->remote->hurry && (ms = end_ms - groat__now_ms()) > 0)
         groat__remote_sleep(w->remote, ms);
     hurry = w->remote->hurry;
     (void)pthread_mutex_unlock(&w->remote->lock);

@@ -663,16 +663,37 @@ done
 # A lying server: each mode makes a fresh host compile soon.
 GROAT_REMOTE=http://localhost:$nginx_port/lies
 export GROAT_LEASES
-for mode in drip garbage huge nested yes one nil error close; do
+for mode in drip garbage huge nested yes one nil error close echo; do
     rm -f "$work/lies"
     python3 "$tree/tests/fleet/lying_redis.py" $mode "$work/lies" &
     engines="$engines $!"
     wait_for test -s "$work/lies"
-    GROAT_LEASES=redis://localhost:$(cat "$work/lies")
+    GROAT_LEASES=redis://user:pass-word@localhost:$(cat "$work/lies")
     from "a lease server that says $mode" "l$mode" compiled \
         --remote "$GROAT_REMOTE/$mode" --remote-key "$work/key"
+    lacks "a lease server that says $mode: no password is shown" 'pass-word'
 done
+says 'a server that repeats a login: is told' 'the server refuses the login'
+run doctor
+lacks 'doctor shows no password, either' 'pass-word'
+# A lease server that is down keeps no upload waiting: each of these waited for
+# the next try of it, half a minute at most.
+for i in $(seq 24); do
+    echo "{\"spec\": \"tile_loader_lds:ld=$((1024 + 64 * i))\", \"target\": \"$target\"}"
+done >"$work/dozen"
+GROAT_LEASES=redis://localhost:1
+mkdir "$work/dozens"
+timeout 60 "$groat" prewarm "$work/dozen" --remote "file://$work/dozens" \
+    --remote-key "$work/key" --cache-dir "$work/hosts/dozen" >"$out" 2>"$err" &&
+    pass 'uploads, and no lease server' ||
+    fail 'uploads, and no lease server' "exit code $?: $(head -c 300 "$err")"
+[ "$(find "$work/dozens" -type f | wc -l)" -eq 48 ] && pass 'all are sent' ||
+    fail 'all are sent' "$(find "$work/dozens" -type f | wc -l) objects"
 unset GROAT_LEASES
+http_proxy='http://me:pass-word#@localhost:1' from 'a proxy that is none' noproxy \
+    compiled --remote http://localhost:1/x
+says 'a proxy that is none: is told' 'the proxy that the environment names is no URL'
+lacks 'a proxy that is none: no password is shown' 'pass-word'
 
 # ---- listings that are invalid, or without dates
 

@@ -8,6 +8,7 @@
     nested   lists in lists
     yes, one, nil, error    OK, 1, nothing, an error
     close    nothing: it hangs up
+    echo     an error that repeats the command, as of AUTH when it is renamed
 """
 import os
 import socket
@@ -22,8 +23,12 @@ REPLIES = {"yes": b"+OK\r\n", "one": b":1\r\n", "nil": b"$-1\r\n",
 
 def serve(link):
     try:
-        while link.recv(65536):
-            if sys.argv[1] in REPLIES:
+        while data := link.recv(65536):
+            if sys.argv[1] == "echo":
+                words = data.decode("latin-1").split("\r\n")[2::2]
+                link.sendall(b"-ERR unknown command, with args: " +
+                             " ".join(words).encode("latin-1") + b"\r\n")
+            elif sys.argv[1] in REPLIES:
                 link.sendall(REPLIES[sys.argv[1]])
             elif sys.argv[1] == "close":
                 link.close()
