@@ -492,6 +492,18 @@ static bool has_waited(const transfer *t, CURLcode result)
     return result == CURLE_OPERATION_TIMEDOUT && found_s <= 0;
 }
 
+/* libcurl's words, but for those that show a proxy's URL, which may have a
+ * password. */
+static const char *words_of(const transfer *t, CURLcode result)
+{
+    static const char shows_url[] = "Unsupported proxy";
+
+    if (strncmp(t->why, shows_url, sizeof(shows_url) - 1) == 0)
+        return "the proxy that the environment names is no URL that libcurl "
+               "takes";
+    return t->why[0] != '\0' ? t->why : t->http->api.curl_easy_strerror(result);
+}
+
 /* Returns false if the next exchange would fail in the same way. */
 static bool finish(transfer *t, CURLcode result)
 {
@@ -515,8 +527,7 @@ static bool finish(transfer *t, CURLcode result)
                    : has_waited(t, result)
                        ? "timed out before the host's address was known or a "
                          "connection was free"
-                   : t->why[0] != '\0' ? t->why
-                                       : api->curl_easy_strerror(result));
+                       : words_of(t, result));
     }
     if (x->outcome != GROAT__OBJECT_DONE)
         groat__str_free(&x->answer);

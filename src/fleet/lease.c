@@ -350,6 +350,22 @@ static bool did(groat__lease *lease, const char **words, int count,
     return good;
 }
 
+/* Keeps the first word of a refusal alone, "WRONGPASS": the rest may repeat the
+ * password. */
+static bool did_log_in(groat__lease *lease, const char **words, int count,
+                       double end_ms)
+{
+    bool good = did(lease, words, count, end_ms);
+
+    if (!good && *lease->reason != '\0') {
+        size_t len = strspn(lease->reason, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+
+        (void)snprintf(lease->reason + len, sizeof(lease->reason) - len,
+                       "%sthe server refuses the login", len > 0 ? ": " : "");
+    }
+    return good;
+}
+
 static bool log_in(groat__lease *lease, double end_ms)
 {
     const char *select[] = {"SELECT", lease->database};
@@ -357,8 +373,8 @@ static bool log_in(groat__lease *lease, double end_ms)
     const char *without[] = {"AUTH", lease->password};
 
     if (lease->password != NULL &&
-        (*lease->user != '\0' ? !did(lease, with_user, 3, end_ms)
-                              : !did(lease, without, 2, end_ms)))
+        (*lease->user != '\0' ? !did_log_in(lease, with_user, 3, end_ms)
+                              : !did_log_in(lease, without, 2, end_ms)))
         return false;
     return lease->port == 0 || strcmp(lease->database, "0") == 0 ||
            did(lease, select, 2, end_ms);
