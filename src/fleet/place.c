@@ -23,6 +23,20 @@ static bool is_plain(const char *text, size_t len)
     return true;
 }
 
+/* Whether a part of a path is "." or "..", which libcurl takes out of a URL but
+ * not out of a listing's prefix. */
+static bool has_dots(const char *path)
+{
+    while (*path != '\0') {
+        size_t len = strcspn(path, "/");
+
+        if ((len == 1 || len == 2) && strncmp(path, "..", len) == 0)
+            return true;
+        path += len + (path[len] == '/');
+    }
+    return false;
+}
+
 static size_t len_without_slashes(const char *text)
 {
     size_t len = strlen(text);
@@ -199,10 +213,10 @@ static groat_status read_s3(const char *url, const groat__s3 *s3,
     size_t len = strcspn(bucket, "/");
     const char *prefix = bucket + len + (bucket[len] == '/');
 
-    if (len == 0 || !is_plain(bucket, strlen(bucket)))
+    if (len == 0 || !is_plain(bucket, strlen(bucket)) || has_dots(bucket))
         return groat__fail(error, GROAT_INVALID,
                            "the remote 's3://...' is not s3://BUCKET/PREFIX of "
-                           "letters, digits and -._~/");
+                           "letters, digits and -._~/ without a part . or ..");
     if ((s3->access == NULL) != (s3->secret == NULL))
         return groat__fail(
             error, GROAT_INVALID,

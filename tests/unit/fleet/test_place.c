@@ -77,6 +77,9 @@ START_TEST(bad_places)
         const char *says;
     } bad[] = {
         {"", &none, "allowed: http://"},
+        {"s3://bucket/../other", &keys, "without a part . or .."},
+        {"s3://./bucket", &keys, "without a part . or .."},
+        {"s3://bucket/a/.", &keys, "without a part . or .."},
         {"ftp://localhost/", &none, "'ftp:...'; allowed: http://"},
         {"http://", &none, "without a host"},
         {"http:///x", &none, "without a host"},
