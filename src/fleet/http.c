@@ -22,6 +22,7 @@
 
 #include <sodium.h>
 
+#include "base/clock.h"
 #include "base/dl.h"
 #include "base/error.h"
 #include "base/hold.h"
@@ -35,7 +36,8 @@ enum {
     CONNECT_MS = 250,
     REDIRECTS = 3,
     LISTING_MAX = 16 << 20, /* bytes of one page of a listing */
-    PAGES_MAX = 10000,
+    KEYS_MAX = 1 << 20,     /* of a listing, in all its pages */
+    LISTING_MS = 600000,
     S3_CODE_MOST = 40,
     NAP_MS = 100,
     LEAST_VERSION = 0x074b00,
@@ -709,6 +711,7 @@ typedef struct page {
     groat__listed_fn *fn;
     void *user;
     char last[GROAT__OBJECT_KEY]; /* the last key reported */
+    unsigned keys;                /* so far */
     bool stopped;
 } page;
 
@@ -732,8 +735,10 @@ static void tell_listed(page *p, const char *at, const char *end)
     text = element(at, end, "LastModified", &len);
     if (text != NULL)
         listed.modified_s = seconds_of(p->http, text, len);
+    if (listed.modified_s < 0)
+        listed.modified_s = 0;
     text = element(at, end, "Size", &len);
-    if (text != NULL)
+    if (text != NULL && *text >= '0' && *text <= '9')
         listed.bytes = strtoull(text, NULL, 10);
     p->stopped = p->fn(p->user, &listed) != 0;
 }
@@ -755,6 +760,8 @@ static bool tell_page(page *p, const groat__str *answer, bool *more)
 
         if (close == NULL)
             return false;
+        if (++p->keys > KEYS_MAX)
+            return true;
         tell_listed(p, at, close);
         at = close;
     }
@@ -789,8 +796,8 @@ groat_status groat__http_list(groat__http *http, unsigned budget_ms,
 {
     page p = {.http = http, .fn = fn, .user = user};
     groat_status status = GROAT_OK;
+    double end_ms = groat__now_ms() + LISTING_MS;
     char before[GROAT__OBJECT_KEY];
-    unsigned pages = 0;
     bool more;
 
     if (http->place->kind != GROAT__PLACE_S3)
@@ -826,11 +833,15 @@ groat_status groat__http_list(groat__http *http, unsigned budget_ms,
         groat__exchange_free(&x);
         /* Keys ascend from page to page, or there would be no end. */
     } while (status == GROAT_OK && more && strcmp(before, p.last) < 0 &&
-             ++pages < PAGES_MAX);
-    if (status == GROAT_OK && more)
+             p.keys <= KEYS_MAX && groat__now_ms() < end_ms);
+    if (status == GROAT_OK && p.keys > KEYS_MAX)
+        status = groat__fail(error, GROAT_IO,
+                             "cannot list %s: it has more than %d objects",
+                             http->place->shown, KEYS_MAX);
+    else if (status == GROAT_OK && more)
         status = groat__fail(error, GROAT_IO,
                              "cannot list %s: the listing does not go on "
-                             "behind '%s', page %u",
-                             http->place->shown, p.last, pages + 1);
+                             "behind '%s', or not within %d s",
+                             http->place->shown, p.last, LISTING_MS / 1000);
     return status;
 }

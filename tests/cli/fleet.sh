@@ -245,6 +245,13 @@ aged() {
     find "$work/pushed/v1" -type f ! -name '*.*' -exec touch -d '2 days ago' {} +
 }
 aged
+cp -a "$work/pushed" "$work/pulled"
+GROAT_REMOTE=file://$work/pulled
+expect 'gc: a host that only pulls' 0 fleet pull --cache-dir "$work/hosts/puller"
+expect 'gc: its store has used nothing' 0 fleet gc --older-than 1 \
+    --cache-dir "$work/hosts/puller"
+answers 'gc: all of it goes' '6 objects removed'
+GROAT_REMOTE=file://$work/pushed
 expect 'gc: what a store has used' 0 fleet gc --older-than 1 \
     --cache-dir "$work/hosts/pusher"
 answers 'gc: stays' '0 objects removed'
@@ -690,7 +697,7 @@ timeout 60 "$groat" prewarm "$work/dozen" --remote "file://$work/dozens" \
 [ "$(find "$work/dozens" -type f | wc -l)" -eq 48 ] && pass 'all are sent' ||
     fail 'all are sent' "$(find "$work/dozens" -type f | wc -l) objects"
 unset GROAT_LEASES
-http_proxy='http://me:pass-word#@localhost:1' from 'a proxy that is none' noproxy \
+http_proxy='http://user:pass-word#@localhost:1' from 'a proxy that is none' noproxy \
     compiled --remote http://localhost:1/x
 says 'a proxy that is none: is told' 'the proxy that the environment names is no URL'
 lacks 'a proxy that is none: no password is shown' 'pass-word'

@@ -380,13 +380,14 @@ typedef struct using
 }
 using;
 
-/* Keeps the objects of an entry that this host has used since then. */
+/* Keeps the objects of an entry that this host has used since then; one that
+ * was only pulled has no use. */
 static int on_used(void *user, const groat_cache_entry *entry)
 {
     const using *u = user;
     char name[96];
 
-    if (entry->used_s < u->since_s || !*entry->target)
+    if (entry->used_s < u->since_s || entry->uses == 0 || !*entry->target)
         return 0;
     /* The entry's own key; add_spec adds those of today's compiler. */
     (void)snprintf(name, sizeof(name), "v1/%.40s/%.2s/%s", entry->target,
