@@ -69,6 +69,21 @@ static groat_status copy_to(groat__store *store, const char *temp,
     return GROAT_OK;
 }
 
+/* Removes the copy's file, or what SQLite left beside it when it failed. */
+static void remove_copy(const groat__str *temp)
+{
+    static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
+
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+        groat__str path = {0};
+
+        groat__str_addf(&path, "%s%s", temp->data, suffixes[i]);
+        if (!path.failed)
+            (void)unlink(path.data);
+        groat__str_free(&path);
+    }
+}
+
 /* Syncs the copy and gives it its name, which must be free. */
 static groat_status settle(const char *temp, const char *path,
                            groat_error *error)
@@ -105,7 +120,7 @@ groat_status groat__store_backup(groat__store *store, const char *path,
         status = copy_to(store, temp.data, path, error);
         if (status == GROAT_OK)
             status = settle(temp.data, path, error);
-        (void)unlink(temp.data);
+        remove_copy(&temp);
     }
     groat__str_free(&temp);
     return status;
