@@ -78,7 +78,8 @@
  * to it and finds out whether it is back, one in a call that fetches many
  * kernels, and one for each host name whose look-up takes too long, until it
  * ends.  They block all signals, and end when nothing is left to do.  A launch
- * on a cpu target has judge_jobs threads.  libcurl reads the proxy variables.
+ * on a cpu target has judge_jobs threads, which block no signal.  libcurl reads
+ * the proxy variables.
  * The C++ compiler of cpu targets, and addr2line for a finding of the judge,
  * are child processes that end with the thread that waits for them.
  */
@@ -213,7 +214,7 @@ enum {
     GROAT_OPEN_POINTERS = 8, /* cpu targets: judge what kernels access      *
                               * through pointers, too; slower               */
     GROAT_OPEN_ZERO_LOCALS = 16, /* cpu targets: a local variable that nobody *
-                                  * set holds zeros, else a strange value     */
+                                  * set holds zeros, else a fixed pattern     */
     GROAT_OPEN_SHARE_GROUP = 4 /* a group shares the store, and its members   *
                                 * run each other's code: cache_dir exists and *
                                 * has mode 2770 (also                         *
@@ -273,8 +274,8 @@ typedef struct groat_options {
     groat_judge_progress_fn *judge_progress; /* or NULL                      */
     void *judge_progress_user;
     /* A place where the hosts of a fleet keep each other's kernels; asked for
-     * what store and bundles lack.  It is never in the way: see
-     * groat_remote_info. */
+     * what store and bundles lack.  One that fails or is slow makes no get
+     * fail; groat_remote_info says how long it may delay one. */
     const char *remote; /* http[s]://HOST/PATH, s3://BUCKET/PREFIX or        *
                          * file:///FOLDER; NULL: $GROAT_REMOTE, unless       *
                          * NO_DISK is set; "": none                          */
@@ -558,9 +559,9 @@ GROAT_API groat_status groat_memory_alloc(groat_context *context,
 GROAT_API void groat_memory_free(groat_context *context, const char *target,
                                  uint64_t address);
 /* Copies to the device, or from it, and returns when the copy is done.  Writes
- * zeros if `from` is NULL, up to a part that fails.  Errors: INVALID (target),
- * NO_DEVICE, NO_MEMORY, LAUNCH_FAILED (the address is in no buffer, or an
- * earlier launch faulted). */
+ * zeros if `from` is NULL; after an error some of them may be written.  Errors:
+ * INVALID (target), NO_DEVICE, NO_MEMORY, LAUNCH_FAILED (the address is in no
+ * buffer, or an earlier launch faulted). */
 GROAT_API groat_status groat_memory_write(groat_context *context,
                                           const char *target, uint64_t to,
                                           const void *from, size_t bytes,

@@ -51,7 +51,7 @@ typedef struct groat_cache_stat {
     uint64_t faults;    /* store operations that failed and were skipped    */
     /* Kernels that another process was compiling. */
     uint64_t waits;     /* waited for                                       */
-    uint64_t takeovers; /* of these: the other died, compiled here          */
+    uint64_t takeovers; /* of these: that process died, this one compiled   */
     uint64_t timeouts;  /* of these: the wait was too long, compiled here   */
     /* Kernels that were not made. */
     uint64_t sealed;    /* misses of a sealed context                       */
