@@ -2,7 +2,7 @@
  *
  * fork.c closes the connections that a child of fork() has inherited, before it
  * opens one of its own.  The child never uses its parent's stores: their
- * contexts refuse each call (core/context.c).
+ * contexts refuse each call (groat__is_usable(), base/process.c).
  *
  * SQLite keeps in memory which locks its process has on a file.  In a child
  * that is wrong: fork() copies the memory, not the locks.  A connection opened

@@ -266,10 +266,10 @@ void groat__store_leave(groat__store *store);
 void groat__store_say(groat__store *store, groat__note note, const char *format,
                       ...) GROAT_PRINTF(3, 4);
 
-/* Locked: opens and checks the file, in a folder that was checked.  set_aside:
+/* Locked: opens and checks the file, in a folder that was checked.  damaged:
  * the file is known to be damaged, unless another process has replaced it
  * already.  Errors: IO. */
-groat_status groat__connection_open(groat__store *store, bool set_aside,
+groat_status groat__connection_open(groat__store *store, bool damaged,
                                     groat_error *error);
 /* The same for a new store.  A temporary fault (a lock, a file system that
  * fails or is full) is noted and gives OK without a connection; later calls try

@@ -132,7 +132,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/core.h \
 	%D%/core/device.c \
 	%D%/core/doctor.c \
-	%D%/core/elsewhere.c \
+	%D%/core/job_remote.c \
 	%D%/core/explain.c \
 	%D%/core/failures.c \
 	%D%/core/failures.h \
@@ -160,7 +160,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/miss.h \
 	%D%/core/nearest.c \
 	%D%/core/nearest.h \
-	%D%/core/objects.c \
+	%D%/core/remote_objects.c \
 	%D%/core/pool.c \
 	%D%/core/pool.h \
 	%D%/core/used.c \
@@ -185,7 +185,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/fleet/absent.c \
 	%D%/fleet/absent.h \
 	%D%/fleet/apart.c \
-	%D%/fleet/behind.c \
+	%D%/fleet/background.c \
 	%D%/fleet/breaker.c \
 	%D%/fleet/breaker.h \
 	%D%/fleet/curl.def \
@@ -197,7 +197,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/fleet/lease.c \
 	%D%/fleet/lease.h \
 	%D%/fleet/link.c \
-	%D%/fleet/many.c \
+	%D%/fleet/tools.c \
 	%D%/fleet/object.h \
 	%D%/fleet/oci.c \
 	%D%/fleet/oci.h \
@@ -222,7 +222,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/judge/grid.h \
 	%D%/judge/judge.c \
 	%D%/judge/judge.h \
-	%D%/judge/late.c \
+	%D%/judge/time_limit.c \
 	%D%/judge/mbarrier.c \
 	%D%/judge/mbarrier.h \
 	%D%/judge/meet.c \
@@ -234,8 +234,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/judge/number.h \
 	%D%/judge/order.c \
 	%D%/judge/order.h \
-	%D%/judge/plain.c \
-	%D%/judge/plain.h \
+	%D%/judge/pointers.c \
+	%D%/judge/pointers.h \
 	%D%/judge/schedule.c \
 	%D%/judge/schedule.h \
 	%D%/judge/threads.c \

@@ -137,7 +137,7 @@ groat_shim_tests = \
 	%D%/shim/test_hip \
 	%D%/shim/test_hip_calls \
 	%D%/shim/test_loaded \
-	%D%/shim/test_foreseen \
+	%D%/shim/test_predicted \
 	%D%/shim/test_growth \
 	%D%/shim/test_nvrtc \
 	%D%/shim/test_ranges
@@ -279,8 +279,8 @@ ring_sources = \
 	%D%/shim/copy.c
 # Loads libgroat.so itself.
 %C%_pipe_test_unload_LDADD =
-%C%_shim_test_foreseen_SOURCES = \
-	%D%/shim/test_foreseen.c \
+%C%_shim_test_predicted_SOURCES = \
+	%D%/shim/test_predicted.c \
 	%D%/shim/copy.c
 %C%_shim_test_growth_SOURCES = \
 	%D%/shim/test_growth.c \

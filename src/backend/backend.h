@@ -115,7 +115,7 @@ typedef struct groat__compiler {
     /* Appends what identify() would append, without opening the compiler, from
      * what `made` knows of the build that search() would find.  False if that
      * is unknown; the text appended to *who is then unspecified. */
-    bool (*foresee)(const groat__env *env, const groat__arch *arch,
+    bool (*predict)(const groat__env *env, const groat__arch *arch,
                     groat__made_by_fn *made, void *user, groat__str *who);
 
     /* Compiles NUL-terminated source with exactly the options that identify

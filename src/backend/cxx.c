@@ -543,6 +543,6 @@ const groat__compiler groat__compiler_cxx = {
     .name = "c++",
     .part = {cxx_search, cxx_close, cxx_report},
     .identify = cxx_identify,
-    .foresee = groat__foresee_nothing,
+    .predict = groat__predict_nothing,
     .compile = cxx_compile,
 };

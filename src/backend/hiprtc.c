@@ -570,6 +570,6 @@ const groat__compiler groat__compiler_hiprtc = {
     .name = "hiprtc",
     .part = {rtc_search, rtc_close, rtc_report},
     .identify = rtc_identify,
-    .foresee = groat__foresee_nothing,
+    .predict = groat__predict_nothing,
     .compile = rtc_compile,
 };

@@ -204,13 +204,13 @@ static groat_status find_library(const groat__env *env, groat__dl *dl,
 }
 
 /* Finds the build id of the library that find_library() would open. */
-static bool foresee_library(const groat__env *env,
+static bool predict_library(const groat__env *env,
                             char build_id[GROAT__BUILD_ID_ROOM])
 {
     patterns list = {{NULL}, 0};
     bool whole = list_places(env, &list);
     groat__dl_search how = search_for(env, &list);
-    bool known = whole && groat__dl_foresee(&how, build_id);
+    bool known = whole && groat__dl_predict(&how, build_id);
 
     free_patterns(&list);
     return known;
@@ -551,13 +551,13 @@ static bool are_own(const char *arch, const char *build_id, const char *lines)
     return same;
 }
 
-static bool nvrtc_foresee(const groat__env *env, const groat__arch *arch,
+static bool nvrtc_predict(const groat__env *env, const groat__arch *arch,
                           groat__made_by_fn *made, void *user, groat__str *who)
 {
     char build_id[GROAT__BUILD_ID_ROOM];
     size_t from = who->len;
 
-    return foresee_library(env, build_id) && made(user, build_id, who) &&
+    return predict_library(env, build_id) && made(user, build_id, who) &&
            !who->failed && are_own(arch->name, build_id, who->data + from);
 }
 
@@ -849,6 +849,6 @@ const groat__compiler groat__compiler_nvrtc = {
     .name = "nvrtc",
     .part = {nvrtc_search, nvrtc_close, nvrtc_report},
     .identify = nvrtc_identify,
-    .foresee = nvrtc_foresee,
+    .predict = nvrtc_predict,
     .compile = nvrtc_compile,
 };

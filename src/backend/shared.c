@@ -134,7 +134,7 @@ void groat__drop_times(char *log)
     *to = '\0';
 }
 
-bool groat__foresee_nothing(const groat__env *env, const groat__arch *arch,
+bool groat__predict_nothing(const groat__env *env, const groat__arch *arch,
                             groat__made_by_fn *made, void *user,
                             groat__str *who)
 {

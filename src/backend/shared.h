@@ -22,8 +22,8 @@ void groat__memory_name(int fd, char path[32]);
  * environment gives paths, not patterns. */
 void groat__add_quoted(groat__str *pattern, const char *path);
 
-/* The foresee slot of compilers that must be opened to identify them. */
-bool groat__foresee_nothing(const groat__env *env, const groat__arch *arch,
+/* The predict slot of compilers that must be opened to identify them. */
+bool groat__predict_nothing(const groat__env *env, const groat__arch *arch,
                             groat__made_by_fn *made, void *user,
                             groat__str *who);
 

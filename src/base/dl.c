@@ -189,60 +189,60 @@ groat_status groat__dl_open(const groat__dl_search *search, groat__dl *dl,
 }
 
 /* A file whose build id cannot be read may still be opened: UNKNOWN. */
-static groat__loader_answer foresee_file(const char *path, char *build_id)
+static groat__loader_answer predict_file(const char *path, char *build_id)
 {
     return groat__loader_build_id(path, build_id, GROAT__BUILD_ID_ROOM)
                ? GROAT__LOADER_FILE
                : GROAT__LOADER_UNKNOWN;
 }
 
-static groat__loader_answer foresee_pattern(const char *pattern, char *build_id)
+static groat__loader_answer predict_pattern(const char *pattern, char *build_id)
 {
     groat__loader_answer answer = GROAT__LOADER_NONE;
     glob_t found = {0};
 
     if (find_files(pattern, &found) == 0)
-        answer = foresee_file(found.gl_pathv[0], build_id);
+        answer = predict_file(found.gl_pathv[0], build_id);
     globfree(&found);
     return answer;
 }
 
-static groat__loader_answer foresee_soname(const char *name, char *build_id)
+static groat__loader_answer predict_soname(const char *name, char *build_id)
 {
     groat__str path = {0};
     groat__loader_answer answer = groat__loader_find(name, &path);
 
     if (answer == GROAT__LOADER_FILE)
-        answer = foresee_file(path.data, build_id);
+        answer = predict_file(path.data, build_id);
     groat__str_free(&path);
     return answer;
 }
 
 /* Tries the names in turn until one gives an answer other than NONE. */
 static groat__loader_answer
-foresee_first(const char *const *names,
-              groat__loader_answer (*foresee)(const char *, char *),
+predict_first(const char *const *names,
+              groat__loader_answer (*predict)(const char *, char *),
               char *build_id)
 {
     groat__loader_answer answer = GROAT__LOADER_NONE;
 
     for (; names != NULL && *names != NULL && answer == GROAT__LOADER_NONE;
          names++)
-        answer = foresee(*names, build_id);
+        answer = predict(*names, build_id);
     return answer;
 }
 
-bool groat__dl_foresee(const groat__dl_search *search,
+bool groat__dl_predict(const groat__dl_search *search,
                        char build_id[GROAT__BUILD_ID_ROOM])
 {
     groat__loader_answer answer = GROAT__LOADER_UNKNOWN;
 
     if (search->override == NULL) {
-        answer = foresee_first(search->sonames, foresee_soname, build_id);
+        answer = predict_first(search->sonames, predict_soname, build_id);
         if (answer == GROAT__LOADER_NONE)
-            answer = foresee_first(search->patterns, foresee_pattern, build_id);
+            answer = predict_first(search->patterns, predict_pattern, build_id);
     } else if (strchr(search->override, '/') != NULL) {
-        answer = foresee_file(search->override, build_id);
+        answer = predict_file(search->override, build_id);
     }
     return answer == GROAT__LOADER_FILE;
 }

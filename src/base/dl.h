@@ -38,7 +38,7 @@ void groat__dl_close(groat__dl *dl);
  * open.  False if that is unknown: the process has loaded the library already,
  * the loader has a choice among files of the name, there is none, or it has no
  * build id. */
-bool groat__dl_foresee(const groat__dl_search *search,
+bool groat__dl_predict(const groat__dl_search *search,
                        char build_id[GROAT__BUILD_ID_ROOM]);
 
 /* NULL when absent. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * thread.c starts the library's threads, and gives deadlines for their waits.
+ * thread.c starts background threads, with all signals blocked, and gives
+ * deadlines for waits.
  * Locking: none.
  */
 #include "base/thread.h"

@@ -35,7 +35,7 @@ static groat_status build(groat__job *job, groat_error *error)
 {
     groat_error own = GROAT_ERROR_INIT;
     groat__inflight *inflight = NULL;
-    groat__present quiet;
+    groat__callback_scope quiet;
     groat_status status = groat__inflight_enter_build(
         job->context, &job->key, &inflight, &job->made, &own);
 

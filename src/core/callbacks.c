@@ -25,7 +25,8 @@ void groat__callbacks_free(groat__callbacks *callbacks)
     (void)pthread_mutex_destroy(&callbacks->lock);
 }
 
-static void enter(groat__callbacks *callbacks, groat__present *self, bool quiet)
+static void enter(groat__callbacks *callbacks, groat__callback_scope *self,
+                  bool quiet)
 {
     memset(self, 0, sizeof(*self));
     self->thread = pthread_self();
@@ -36,9 +37,9 @@ static void enter(groat__callbacks *callbacks, groat__present *self, bool quiet)
     (void)pthread_mutex_unlock(&callbacks->lock);
 }
 
-static void leave(groat__callbacks *callbacks, groat__present *self)
+static void leave(groat__callbacks *callbacks, groat__callback_scope *self)
 {
-    groat__present **at = &callbacks->first;
+    groat__callback_scope **at = &callbacks->first;
 
     (void)pthread_mutex_lock(&callbacks->lock);
     while (*at != self)
@@ -48,9 +49,10 @@ static void leave(groat__callbacks *callbacks, groat__present *self)
 }
 
 /* With the lock held: the innermost entry of this thread, or NULL. */
-static groat__present *find(const groat__callbacks *callbacks, bool quiet)
+static groat__callback_scope *find(const groat__callbacks *callbacks,
+                                   bool quiet)
 {
-    groat__present *p = callbacks->first;
+    groat__callback_scope *p = callbacks->first;
 
     while (p != NULL &&
            (p->quiet != quiet || !pthread_equal(p->thread, pthread_self())))
@@ -68,17 +70,20 @@ bool groat__callback_runs(groat__callbacks *callbacks)
     return runs;
 }
 
-void groat__callback_begin(groat__callbacks *callbacks, groat__present *self)
+void groat__callback_begin(groat__callbacks *callbacks,
+                           groat__callback_scope *self)
 {
     enter(callbacks, self, false);
 }
 
-void groat__callback_end(groat__callbacks *callbacks, groat__present *self)
+void groat__callback_end(groat__callbacks *callbacks,
+                         groat__callback_scope *self)
 {
     leave(callbacks, self);
 }
 
-void groat__quiet_begin(groat__callbacks *callbacks, groat__present *self)
+void groat__quiet_begin(groat__callbacks *callbacks,
+                        groat__callback_scope *self)
 {
     enter(callbacks, self, true);
 }
@@ -87,8 +92,8 @@ void groat__quiet_begin(groat__callbacks *callbacks, groat__present *self)
 static void say(void *user, int level, const char *line)
 {
     groat__callbacks *callbacks = user;
-    groat__present self;
-    groat__present *quiet;
+    groat__callback_scope self;
+    groat__callback_scope *quiet;
 
     (void)pthread_mutex_lock(&callbacks->lock);
     quiet = find(callbacks, true);
@@ -113,8 +118,8 @@ static void free_event(groat__compiled *event)
 /* Takes ownership of the event. */
 static void tell(groat__callbacks *callbacks, groat__compiled *event)
 {
-    groat__present self;
-    groat__present *quiet;
+    groat__callback_scope self;
+    groat__callback_scope *quiet;
 
     (void)pthread_mutex_lock(&callbacks->lock);
     quiet = find(callbacks, true);
@@ -160,7 +165,7 @@ void groat__callbacks_compiled(groat__callbacks *callbacks, const char *spec,
         tell(callbacks, copy);
 }
 
-void groat__quiet_end(groat__callbacks *callbacks, groat__present *self)
+void groat__quiet_end(groat__callbacks *callbacks, groat__callback_scope *self)
 {
     leave(callbacks, self);
     for (char *line = self->lines.data; line != NULL && *line != '\0';) {

@@ -21,14 +21,14 @@ typedef struct groat__compiled {
 
 /* A thread that is in a callback, or whose log lines and events are queued.
  * Lives on the thread's stack. */
-typedef struct groat__present {
+typedef struct groat__callback_scope {
     pthread_t thread;
     groat__str lines; /* each begins with its level, a digit */
     groat__compiled *first;
     groat__compiled *last;
     bool quiet; /* queueing: other threads wait for this one */
-    struct groat__present *next;
-} groat__present;
+    struct groat__callback_scope *next;
+} groat__callback_scope;
 
 /* The callbacks of a context, and the threads that are in one. */
 typedef struct groat__callbacks {
@@ -36,7 +36,7 @@ typedef struct groat__callbacks {
     groat_compile_fn *compiled; /* or NULL */
     void *compiled_user;
     pthread_mutex_t lock;
-    groat__present *first; /* a thread's innermost entry comes first */
+    groat__callback_scope *first; /* a thread's innermost entry comes first */
     atomic_bool close_said;
 } groat__callbacks;
 
@@ -52,12 +52,15 @@ void groat__callbacks_compiled(groat__callbacks *callbacks, const char *spec,
                                const groat_error *error);
 
 /* Delay log lines and events of this thread; the outermost end reports them. */
-void groat__quiet_begin(groat__callbacks *callbacks, groat__present *self);
-void groat__quiet_end(groat__callbacks *callbacks, groat__present *self);
+void groat__quiet_begin(groat__callbacks *callbacks,
+                        groat__callback_scope *self);
+void groat__quiet_end(groat__callbacks *callbacks, groat__callback_scope *self);
 
 /* Enclose a call of the program's callback. */
-void groat__callback_begin(groat__callbacks *callbacks, groat__present *self);
-void groat__callback_end(groat__callbacks *callbacks, groat__present *self);
+void groat__callback_begin(groat__callbacks *callbacks,
+                           groat__callback_scope *self);
+void groat__callback_end(groat__callbacks *callbacks,
+                         groat__callback_scope *self);
 /* Whether this thread is in a callback. */
 bool groat__callback_runs(groat__callbacks *callbacks);
 

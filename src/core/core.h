@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * core.h - where spec, cache and backend meet.  Private to src/core.
+ * core.h - where spec, cache and backend meet.  For src/core and src/attention.
  */
 #ifndef GROAT_CORE_H
 #define GROAT_CORE_H
@@ -34,19 +34,19 @@
 enum { GROAT__ARCHS = 32, GROAT__FOUND = 6 };
 
 /* The compiler or the device of a backend, opened at first need. */
-typedef struct groat__half {
+typedef struct groat__opened {
     void *state;         /* NULL: not opened                            */
     groat_error failure; /* NO_DEVICE: why it cannot be opened; else OK */
-} groat__half;
+} groat__opened;
 
 typedef struct groat__machine {
     pthread_mutex_t lock;
     _Atomic unsigned longest_ms; /* of this context's compiles */
-    groat__half compiler;
-    groat__half device;
+    groat__opened compiler;
+    groat__opened device;
     char *compiler_text[GROAT__ARCHS]; /* identity lines, by arch index */
-    char *foreseen[GROAT__ARCHS];      /* the same, told from the file of a *
-                                        * compiler that was not yet opened  */
+    char *predicted[GROAT__ARCHS];     /* the same, computed from the file of *
+                                        * a compiler before it is opened    */
 } groat__machine;
 
 /* A binary and how it was obtained. */
@@ -64,9 +64,10 @@ typedef struct groat__inflight {
     bool done;
     groat_status status;
     groat_error error;
-    groat_kernel *kernel; /* a reference; NULL after a build only */
-    groat_kernel *again;  /* unloaded kernel of the key, to load again */
-    groat__made made;     /* for the waiters; empty if there is none */
+    groat_kernel
+        *kernel; /* with a reference; NULL if it was only built or failed */
+    groat_kernel *again; /* unloaded kernel of the key, to load again */
+    groat__made made;    /* for the waiters; empty if there is none */
     struct groat__inflight *next;
 } groat__inflight;
 
@@ -174,9 +175,9 @@ groat_status groat__machine_device(groat_context *context, groat__backend_id id,
 /* The identity lines that a target's compiler would give, without opening it,
  * from an entry that its build has made: in the store, in a bundle, or, unless
  * wanted is NULL, at the remote, whose entry then begins with `wanted`.  NULL:
- * it is open, cannot be found, or its lines cannot be foreseen.  Borrowed from
+ * it is open, cannot be found, or its lines cannot be predicted.  Borrowed from
  * the context. */
-const char *groat__machine_foresee(groat_context *context,
+const char *groat__machine_predict(groat_context *context,
                                    const groat__target *target,
                                    const char *wanted);
 /* The identity lines of a target's compiler; borrowed from the context. */
@@ -247,7 +248,7 @@ groat_status groat__spec_params(groat_context *context, const char *text,
  * compiler. */
 typedef enum groat__maker {
     GROAT__MAKER_OPEN,     /* the compiler, which is open                  */
-    GROAT__MAKER_FORESEEN, /* told from the compiler's file, see foresee   */
+    GROAT__MAKER_FORESEEN, /* told from the compiler's file, see predict   */
     GROAT__MAKER_ABSENT,   /* the newest entry of the store or the bundles */
     GROAT__MAKER_REMOTE    /* an entry that the remote had                 */
 } groat__maker;
@@ -317,8 +318,8 @@ bool groat__context_made_elsewhere(groat_context *context, const char *wanted,
 bool groat__context_take_made(groat_context *context, const char *wanted,
                               groat__str *identity);
 
-/* objects.c: fetches the named objects that the remote has into the store, many
- * at a time.  The context must have a store. */
+/* remote_objects.c: fetches the named objects that the remote has into the
+ * store, many at a time.  The context must have a store. */
 void groat__objects_prefetch(groat_context *context, char *const *names,
                              size_t count);
 

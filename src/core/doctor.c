@@ -66,7 +66,7 @@ static void tell_remote(const groat_context *context, groat_doctor_fn *fn,
 
 void groat_doctor(groat_context *context, groat_doctor_fn *fn, void *user)
 {
-    groat__present self;
+    groat__callback_scope self;
 
     if (!groat__is_usable(context))
         return;

@@ -86,7 +86,7 @@ static groat_status look(groat_context *context, const groat__digest *key,
                          groat_error *error)
 {
     groat__nearest n;
-    groat__present self;
+    groat__callback_scope self;
     groat_status status = GROAT_OK;
 
     out->origin = locate(context, key, identity);

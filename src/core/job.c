@@ -128,7 +128,7 @@ static bool find_stored(groat__job *job)
     return true;
 }
 
-/* Opens the compiler.  If the identity was foreseen and its entry is lost, the
+/* Opens the compiler.  If the identity was predicted and its entry is lost, the
  * compiler may have been replaced since. */
 static groat_status open_compiler(const groat__job *job, void **state,
                                   groat_error *error)
@@ -291,6 +291,7 @@ groat_status groat__job_make_binary(groat__job *job, groat_error *error)
 
 groat_status groat__job_get_binary(groat__job *job, groat_error *error)
 {
+    /* A build by another thread may have filled job->made already. */
     return job->made.binary.data != NULL || find_stored(job)
                ? GROAT_OK
                : groat__job_make_binary(job, error);

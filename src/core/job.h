@@ -42,7 +42,7 @@ groat_status groat__job_make_binary(groat__job *job, groat_error *error);
  * COMPILE_FAILED, NO_MEMORY. */
 groat_status groat__job_compile(groat__job *job, groat_error *error);
 
-/* elsewhere.c: asks the remote for the binary, and, if it has none, takes the
+/* job_remote.c: asks the remote for the binary, and, if it has none, takes the
  * lease or waits for the host that holds it.  True: *out has the binary. */
 bool groat__job_ask_remote(groat__job *job, groat__store_blob *out);
 /* Queues the compiled binary for the remote; the lease is given back after the

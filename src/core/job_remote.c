@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * elsewhere.c asks other hosts for the binary of a build job, and sends them
+ * job_remote.c asks other hosts for the binary of a build job, and sends them
  * the binaries that were compiled here.
  *
  * Locking: the remote's.

@@ -82,7 +82,7 @@ launch_slowly(groat_kernel *kernel, const groat_launch *launch,
     bool traced = context->env.trace != NULL;
     bool first = !atomic_load_explicit(&kernel->launched, memory_order_relaxed);
     uint64_t start = first ? groat__now_ns() : 0;
-    groat__present self;
+    groat__callback_scope self;
     groat_status status;
 
     if (traced)

@@ -34,13 +34,13 @@ void groat__machine_close(groat__machine *machine, groat__backend_id id)
     groat_error_clear(&machine->compiler.failure);
     for (size_t i = 0; i < GROAT__ARCHS; i++) {
         free(machine->compiler_text[i]);
-        free(machine->foreseen[i]);
+        free(machine->predicted[i]);
     }
     (void)pthread_mutex_destroy(&machine->lock);
 }
 
 /* With the machine's lock held. */
-static groat_status open_half(const groat__env *env, groat__half *half,
+static groat_status open_half(const groat__env *env, groat__opened *half,
                               const groat__part *part, void **state,
                               groat_error *error)
 {
@@ -65,24 +65,24 @@ static groat_status open_half(const groat__env *env, groat__half *half,
 
 /* Log lines of an open are reported after the unlock. */
 static void lock(groat_context *context, groat__machine *machine,
-                 groat__present *quiet)
+                 groat__callback_scope *quiet)
 {
     groat__quiet_begin(&context->callbacks, quiet);
     (void)pthread_mutex_lock(&machine->lock);
 }
 
 static void unlock(groat_context *context, groat__machine *machine,
-                   groat__present *quiet)
+                   groat__callback_scope *quiet)
 {
     (void)pthread_mutex_unlock(&machine->lock);
     groat__quiet_end(&context->callbacks, quiet);
 }
 
 static groat_status open_locked(groat_context *context, groat__machine *machine,
-                                groat__half *half, const groat__part *part,
+                                groat__opened *half, const groat__part *part,
                                 void **state, groat_error *error)
 {
-    groat__present quiet;
+    groat__callback_scope quiet;
     groat_status status;
 
     lock(context, machine, &quiet);
@@ -179,12 +179,12 @@ static bool find_made_by(void *user, const char *build_id, groat__str *lines)
 
 /* Foresees outside the lock: a thread that waits for the device does not wait
  * for the store. */
-const char *groat__machine_foresee(groat_context *context,
+const char *groat__machine_predict(groat_context *context,
                                    const groat__target *target,
                                    const char *wanted)
 {
     groat__machine *machine = &context->machines[target->backend];
-    char **slot = &machine->foreseen[arch_index(target->arch)];
+    char **slot = &machine->predicted[arch_index(target->arch)];
     made_for asked = {context, target->text, wanted};
     groat__str who = {0};
     const char *text;
@@ -198,7 +198,7 @@ const char *groat__machine_foresee(groat_context *context,
     if (text != NULL || !closed)
         return closed ? text : NULL;
     if (groat__backend_get(target->backend)
-            ->compiler->foresee(&context->env, target->arch, find_made_by,
+            ->compiler->predict(&context->env, target->arch, find_made_by,
                                 &asked, &who)) {
         (void)pthread_mutex_lock(&machine->lock);
         if (*slot == NULL)
@@ -218,7 +218,7 @@ groat_status groat__machine_identity(groat_context *context,
     char **slot = &machine->compiler_text[arch_index(target->arch)];
     groat__str who = {0};
     groat_status status = GROAT_OK;
-    groat__present quiet;
+    groat__callback_scope quiet;
     void *state = NULL;
 
     lock(context, machine, &quiet);

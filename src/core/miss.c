@@ -19,7 +19,7 @@ static groat_status find_or_make(groat_context *context,
     groat__inflight *inflight = NULL;
     groat_kernel *kernel = NULL;
     groat__kernel_name name;
-    groat__present quiet;
+    groat__callback_scope quiet;
     groat__name_owner whose;
     groat__job job;
     groat_status status = groat__job_open(&job, context, params, error);
@@ -29,6 +29,7 @@ static groat_status find_or_make(groat_context *context,
     groat__quiet_begin(&context->callbacks, &quiet);
     if (status != GROAT_OK)
         goto close_job;
+    /* The context was sealed when the name was looked up, and still is. */
     job.sealed = job.sealed && sealed;
     status = groat__inflight_enter(context, &job.key, job.sealed, &inflight,
                                    &kernel, &job.made, error);

@@ -100,7 +100,7 @@ static void make(groat_request *request, bool sealed)
     groat_kernel *kernel = NULL;
     groat_origin origin = GROAT_FROM_MEMORY;
     groat__callbacks *callbacks = &request->context->callbacks;
-    groat__present quiet;
+    groat__callback_scope quiet;
     groat_status status;
 
     /* Log lines and events about the kernel are reported once it is done. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * objects.c implements the public calls on a remote's objects, for tools: they
- * are listed, fetched, sent and removed by their names.
+ * remote_objects.c implements the public calls on a remote's objects, for
+ * tools: they are listed, fetched, sent and removed by their names.
  *
  * Locking: the remote's; no lock is held while fn runs.
  */
@@ -64,7 +64,7 @@ typedef struct relay {
 
 static int tell(relay *r, groat_remote_object *object)
 {
-    groat__present self;
+    groat__callback_scope self;
 
     if (r->fn == NULL)
         return 0;

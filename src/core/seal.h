@@ -34,8 +34,8 @@ static inline bool groat__seal_is_on(const groat__seal *seal)
     return atomic_load_explicit(&seal->on, memory_order_acquire);
 }
 
-/* The mark of a name in this epoch.  Take it before the look-up of the name: a
- * kernel that is added in between voids it. */
+/* The mark of a name in this epoch.  A kernel that is added after it was taken
+ * voids it. */
 uint64_t groat__seal_mark(const groat__seal *seal,
                           const groat__kernel_name *name);
 /* Whether the name was refused before.  Any thread, no lock. */

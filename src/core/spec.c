@@ -210,11 +210,11 @@ static bool find_made(groat_context *context, const groat__params *params,
 
 /* The identity by the lines of a compiler that is not opened; false if neither
  * the store nor a bundle has the entry. */
-static bool foresee(groat_context *context, const groat__params *params,
+static bool predict(groat_context *context, const groat__params *params,
                     groat__str *text)
 {
     const char *compiler =
-        groat__machine_foresee(context, &params->target, NULL);
+        groat__machine_predict(context, &params->target, NULL);
     groat__digest key;
     bool made;
 
@@ -270,7 +270,7 @@ groat_status groat__spec_identity(groat_context *context,
                                   groat_error *error)
 {
     groat__maker found = GROAT__MAKER_FORESEEN;
-    groat_status status = foresee(context, params, text)
+    groat_status status = predict(context, params, text)
                               ? GROAT_OK
                               : ask(context, params, text, &found, error);
 
@@ -292,7 +292,7 @@ groat_status groat__spec_named(groat_context *context,
 
     groat__key_identity(params, "", &wanted);
     if (!wanted.failed)
-        compiler = groat__machine_foresee(
+        compiler = groat__machine_predict(
             context, &params->target,
             context->layers.trust.count > 0 ? wanted.data : NULL);
     groat__str_free(&wanted);

@@ -84,7 +84,7 @@ static int tell(void *user, const groat_cache_entry *entry)
     groat_cache_entry full = *entry;
     groat__str spec = {0};
     groat__str target = {0};
-    groat__present self;
+    groat__callback_scope self;
     int stop = 1;
 
     if (groat__key_read(entry->identity, &spec, &target)) {

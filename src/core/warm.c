@@ -131,7 +131,7 @@ static void prefetch(groat_context *context, const groat__warm_list *list)
         count += names[count] != NULL;
     }
     /* To name the objects, the remote may have been asked in vain. */
-    if (count > 1 && groat__breaker_lets(context->remote->breaker))
+    if (count > 1 && groat__breaker_is_closed(context->remote->breaker))
         groat__objects_prefetch(context, names, count);
     for (size_t i = 0; i < count; i++)
         free(names[i]);
@@ -181,7 +181,7 @@ static groat_status warm_list(groat_context *context,
     groat_warm_result sums = {.size = sizeof(sums)};
     groat_error own = GROAT_ERROR_INIT;
     groat_status first = GROAT_OK;
-    groat__present self;
+    groat__callback_scope self;
     size_t start = first_item(context, list);
     bool stop = false;
 

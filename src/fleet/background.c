@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * behind.c writes entries to a remote in the background, and tries a place
+ * background.c writes entries to a remote in the background, and tries a place
  * whose breaker is open.
  *
  * Invariant: the thread runs while entries wait or a breaker is open; it takes
@@ -248,7 +248,7 @@ void groat__remote_offer(groat__remote *remote, const groat__entry *entry,
     groat__waiting *w = NULL;
     bool fits = false;
 
-    if (remote->writes && groat__breaker_lets(remote->breaker))
+    if (remote->writes && groat__breaker_is_closed(remote->breaker))
         w = copy_entry(entry, wanted);
     if (w != NULL) {
         w->leased = leased;

@@ -70,7 +70,7 @@ groat__breaker *groat__breaker_of(const char *name, double first_ms)
     }
 }
 
-bool groat__breaker_lets(groat__breaker *breaker)
+bool groat__breaker_is_closed(groat__breaker *breaker)
 {
     bool open;
 

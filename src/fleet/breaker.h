@@ -44,7 +44,7 @@ typedef struct groat__breaker {
 groat__breaker *groat__breaker_of(const char *name, double first_ms);
 
 /* Whether the service may be asked: the breaker is closed. */
-bool groat__breaker_lets(groat__breaker *breaker);
+bool groat__breaker_is_closed(groat__breaker *breaker);
 /* The service gave no answer: opens the breaker.  Returns true if it was
  * closed; does nothing if it is already open. */
 bool groat__breaker_trip(groat__breaker *breaker);

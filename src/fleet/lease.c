@@ -532,7 +532,7 @@ static int hold_and_run(groat__lease *lease, bool trying, const char **words,
     }
     groat__hold_begin(&hold, SIGPIPE);
     /* The breaker may have opened while this thread waited. */
-    if ((trying || groat__breaker_lets(lease->breaker)) &&
+    if ((trying || groat__breaker_is_closed(lease->breaker)) &&
         open_library(lease)) {
         lease->reason[0] = '\0';
         type = run_command(lease, words, count, number);
@@ -565,7 +565,7 @@ static void name_of(const groat__digest *key, char out[NAME])
 static int command(groat__lease *lease, const char **words, int count,
                    long long *number)
 {
-    return groat__breaker_lets(lease->breaker)
+    return groat__breaker_is_closed(lease->breaker)
                ? hold_and_run(lease, false, words, count, number)
                : -1;
 }
@@ -669,5 +669,5 @@ void groat__lease_count(groat__lease *lease, groat__lease_counts *out)
     (void)pthread_mutex_lock(&lease->lock);
     *out = lease->counts;
     (void)pthread_mutex_unlock(&lease->lock);
-    out->open = !groat__breaker_lets(lease->breaker);
+    out->open = !groat__breaker_is_closed(lease->breaker);
 }

@@ -150,7 +150,7 @@ static bool is_asked(groat__remote *remote, const groat__digest *key)
         (void)atomic_fetch_add(&remote->known, 1);
         return false;
     }
-    if (groat__breaker_lets(remote->breaker))
+    if (groat__breaker_is_closed(remote->breaker))
         return true;
     (void)atomic_fetch_add(&remote->skipped, 1);
     groat__behind_wake(remote);
@@ -195,7 +195,8 @@ bool groat__remote_look(groat__remote *remote, const groat__digest *key,
 {
     groat__arrival arrival;
 
-    if (remote->trust->count == 0 || !groat__breaker_lets(remote->breaker) ||
+    if (remote->trust->count == 0 ||
+        !groat__breaker_is_closed(remote->breaker) ||
         !fetch(remote, identity, key, budget_ms, &arrival) ||
         !accept(remote, strcmp(arrival.identity, identity) == 0, key, &arrival))
         return false;

@@ -12,8 +12,8 @@
  * lease.c    which host compiles a key
  * remote.c   open, close; asks for one entry
  * waits.c    one compile per fleet
- * behind.c   entries written in the background
- * many.c     what tools do: send, fetch, list, remove
+ * background.c entries written in the background
+ * tools.c     what tools do: send, fetch, list, remove
  */
 #ifndef GROAT_FLEET_REMOTE_H
 #define GROAT_FLEET_REMOTE_H
@@ -62,7 +62,7 @@ void groat__remote_expect(groat__remote *remote);
 /* Ends the waits for other hosts; the waiters compile.  NULL is allowed. */
 void groat__remote_hurry(groat__remote *remote);
 /* Writes the queued entries, for four times GROAT__REMOTE_BEHIND_MS at most;
- * see behind.c.  NULL is allowed. */
+ * see background.c.  NULL is allowed. */
 void groat__remote_close(groat__remote *remote);
 
 /* Asks for an entry, for budget_ms at most; true: *out has it, signed by a
@@ -104,7 +104,7 @@ void groat__remote_offer(groat__remote *remote, const groat__entry *entry,
 /* Fills *info except for size.  Texts are borrowed from the remote. */
 void groat__remote_describe(groat__remote *remote, groat_remote_info *info);
 
-/* ---- tools: many.c ------------------------------------------------------ */
+/* ---- tools: tools.c ------------------------------------------------------ */
 
 /* Errors: IO if there is no key to sign with. */
 groat_status groat__remote_need_key(const groat__remote *remote,
@@ -177,7 +177,7 @@ groat_status groat__remote_remove(groat__remote *remote, char *const *names,
 
 /* ---- shared by the files of the remote ---------------------------------- */
 
-typedef struct groat__waiting groat__waiting; /* behind.c */
+typedef struct groat__waiting groat__waiting; /* background.c */
 
 struct groat__remote {
     groat__log log;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * many.c implements what tools do with a remote: send, fetch, list and remove
+ * tools.c implements what tools do with a remote: send, fetch, list and remove
  * many objects, several at a time.
  *
  * Locking: none of its own.

@@ -237,9 +237,9 @@ groat__remote_claim groat__remote_lease(groat__remote *remote,
     bool trying;
 
     if (remote->lease == NULL || remote->trust->count == 0 ||
-        !groat__breaker_lets(remote->breaker))
+        !groat__breaker_is_closed(remote->breaker))
         return GROAT__REMOTE_ALONE;
-    trying = !groat__breaker_lets(remote->waits);
+    trying = !groat__breaker_is_closed(remote->waits);
     if (trying && !groat__breaker_may_try(remote->waits, most_ms + WAY_MS))
         return GROAT__REMOTE_ALONE;
     result = claim(&w, &seen);

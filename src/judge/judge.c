@@ -5,10 +5,10 @@
  * the state of a cluster, and the host threads that run one cluster after the
  * other, handed out by grid.c.  The parts: fiber.c (threads), schedule.c (which
  * runs next), meet.c (threads that wait for each other), order.c (happens
- * before), memory.c, plain.c and atomic.c (accesses), wave.c, warp_mma.c and
+ * before), memory.c, pointers.c and atomic.c (accesses), wave.c, warp_mma.c and
  * uniform.c (wave-wide operations), mbarrier.c, tma.c, copies.c and wgmma.c
  * (NVIDIA's mbarriers, copy engine and wgmma), trace.c (trace of accesses),
- * unwritten.c (reads of unwritten bytes), deadlock.c, late.c and
+ * unwritten.c (reads of unwritten bytes), deadlock.c, time_limit.c and
  * threads.c (launches that do not end).  cxx.c and cpu.c compile
  * and load kernels.
  */
@@ -27,7 +27,7 @@
 #include "judge/meet.h"
 #include "judge/memory.h"
 #include "judge/order.h"
-#include "judge/plain.h"
+#include "judge/pointers.h"
 #include "judge/schedule.h"
 #include "judge/tma.h"
 #include "judge/uniform.h"

@@ -350,7 +350,7 @@ static inline groat__judge *groat__judge_of(struct groat_cpu_env *env)
 }
 
 /* Leaves the fiber if the launch exceeded its time or an earlier cluster has a
- * finding.  In late.c. */
+ * finding.  In time_limit.c. */
 void groat__judge_check_time(groat__judge *j);
 /* fiber.c: reports that little of the current fiber's stack is left. */
 _Noreturn void groat__judge_overflow(groat__judge *j);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * plain.c judges the accesses through pointers that a kernel reports: it finds
- * the memory that an address lies in.  The thread's stack, the arguments and
- * the kernel's image (code and constants) are not judged.
+ * pointers.c judges the accesses through pointers that a kernel reports: it
+ * finds the memory that an address lies in.  The thread's stack, the arguments
+ * and the kernel's image (code and constants) are not judged.
  */
-#include "judge/plain.h"
+#include "judge/pointers.h"
 
 #include "judge/fiber.h"
 #include "judge/memory.h"

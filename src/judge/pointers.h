@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * plain.h - memory accesses through plain pointers.
+ * pointers.h - memory accesses through plain pointers.
  * Hooks are documented in cpu_hooks.h.
  */
-#ifndef GROAT_JUDGE_PLAIN_H
-#define GROAT_JUDGE_PLAIN_H
+#ifndef GROAT_JUDGE_POINTERS_H
+#define GROAT_JUDGE_POINTERS_H
 
 #include "judge/model.h"
 

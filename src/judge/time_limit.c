@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * late.c ends a launch whose time is over, and says where each thread of the
- * cluster is.  Hooks look at the time now and then; a signal ends a loop that
- * calls no hook.
+ * time_limit.c ends a launch whose time is over, and says where each thread of
+ * the cluster is.  Hooks look at the time now and then; a signal ends a loop
+ * that calls no hook.
  */
 #include "judge/judge.h"
 

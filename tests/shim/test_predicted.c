@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_foreseen.c: binaries that NVRTC made before are found without opening
+ * test_predicted.c: binaries that NVRTC made before are found without opening
  * NVRTC, as long as the library that would be opened is of the build that made
  * them.  On stand-ins for NVRTC and the CUDA driver.
  */
@@ -284,8 +284,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("foreseen");
-    TCase *tests = tcase_create("foreseen");
+    Suite *suite = suite_create("predicted");
+    TCase *tests = tcase_create("predicted");
 
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, a_hit_opens_no_compiler);

@@ -89,13 +89,13 @@ static void search(const char *const *sonames, const char *const *patterns,
                    groat_status expected)
 {
     const groat__dl_search how = {NULL, NULL, sonames, patterns};
-    char foreseen[GROAT__BUILD_ID_ROOM] = "";
-    bool known = groat__dl_foresee(&how, foreseen);
+    char predicted[GROAT__BUILD_ID_ROOM] = "";
+    bool known = groat__dl_predict(&how, predicted);
     groat_status status = groat__dl_open(&how, &fix.dl, &fix.error);
 
-    /* The foreseen library is the one that is opened. */
+    /* The predicted library is the one that is opened. */
     if (known && status == GROAT_OK)
-        ck_assert_str_eq(foreseen, fix.dl.build_id);
+        ck_assert_str_eq(predicted, fix.dl.build_id);
     ck_assert_msg(status == expected, "%s; %s", fix.error.text,
                   fix.dl.story.data == NULL ? "" : fix.dl.story.data);
     ck_assert_int_eq(fix.dl.handle != NULL, status == GROAT_OK);
@@ -317,11 +317,11 @@ START_TEST(test_build_id)
     char path[PATH_BYTES];
     const char *patterns[] = {path, NULL};
     const groat__dl_search how = {NULL, NULL, NULL, patterns};
-    char foreseen[GROAT__BUILD_ID_ROOM] = "";
+    char predicted[GROAT__BUILD_ID_ROOM] = "";
 
     built_path(path, cases[_i].library);
-    ck_assert(groat__dl_foresee(&how, foreseen));
-    ck_assert_str_eq(foreseen, cases[_i].id);
+    ck_assert(groat__dl_predict(&how, predicted));
+    ck_assert_str_eq(predicted, cases[_i].id);
     search(NULL, patterns, GROAT_OK);
     ck_assert_str_eq(fix.dl.build_id, cases[_i].id);
 }

@@ -35,7 +35,7 @@ START_TEST(no_answer)
     double mean = 1000;
 
     breaker = breaker_of("no answer");
-    ck_assert(groat__breaker_lets(breaker));
+    ck_assert(groat__breaker_is_closed(breaker));
     ck_assert(groat__breaker_wait_ms(breaker) == -1);
     for (int i = 0; i < 12; i++) {
         double ms;
@@ -43,7 +43,7 @@ START_TEST(no_answer)
         if (i > 0)
             groat__breaker_extend(breaker);
         ck_assert_int_eq(groat__breaker_trip(breaker), i == 0);
-        ck_assert(!groat__breaker_lets(breaker));
+        ck_assert(!groat__breaker_is_closed(breaker));
         ms = breaker->retry_ms - groat__now_ms();
         ck_assert_msg(ms > 0.49 * mean && ms < 1.51 * mean, "%g of %g", ms,
                       mean);
@@ -51,7 +51,7 @@ START_TEST(no_answer)
     }
     ck_assert_uint_eq(breaker->opens, 1);
     groat__breaker_mend(breaker);
-    ck_assert(groat__breaker_lets(breaker));
+    ck_assert(groat__breaker_is_closed(breaker));
     ck_assert(groat__breaker_trip(breaker));
     ck_assert(breaker->retry_ms - groat__now_ms() < 1510);
 }
@@ -88,13 +88,13 @@ START_TEST(wrong_answers)
     for (int round = 0; round < 2; round++) {
         for (int i = 1; i < GROAT__BREAKER_ERRORS; i++)
             ck_assert(!groat__breaker_count(breaker));
-        ck_assert(groat__breaker_lets(breaker));
+        ck_assert(groat__breaker_is_closed(breaker));
         groat__breaker_mend(breaker);
     }
     for (int i = 1; i < GROAT__BREAKER_ERRORS; i++)
         ck_assert(!groat__breaker_count(breaker));
     ck_assert(groat__breaker_count(breaker));
-    ck_assert(!groat__breaker_lets(breaker));
+    ck_assert(!groat__breaker_is_closed(breaker));
     /* Failures of other calls while it is open change nothing. */
     for (int i = 0; i < 2 * GROAT__BREAKER_ERRORS; i++) {
         ck_assert(!groat__breaker_count(breaker));
@@ -116,9 +116,9 @@ START_TEST(late_answers)
         ck_assert(!groat__breaker_late(breaker, GROAT__BREAKER_LOST_MS / 10));
         groat__breaker_mend(breaker);
     }
-    ck_assert(groat__breaker_lets(breaker));
+    ck_assert(groat__breaker_is_closed(breaker));
     ck_assert(groat__breaker_late(breaker, GROAT__BREAKER_LOST_MS / 5));
-    ck_assert(!groat__breaker_lets(breaker));
+    ck_assert(!groat__breaker_is_closed(breaker));
     ck_assert(!groat__breaker_late(breaker, 2 * GROAT__BREAKER_LOST_MS));
     ck_assert_uint_eq(breaker->failed, 1);
 }
@@ -132,7 +132,7 @@ START_TEST(closed_on_trial)
 
     ck_assert(groat__breaker_trip(breaker));
     groat__breaker_close(breaker);
-    ck_assert(groat__breaker_lets(breaker));
+    ck_assert(groat__breaker_is_closed(breaker));
     ck_assert(groat__breaker_late(breaker, 1));
     ck_assert_uint_eq(breaker->failed, 2);
     groat__breaker_close(breaker);
@@ -183,7 +183,7 @@ START_TEST(one_of_a_service)
     (void)pthread_mutex_unlock(&mine->lock);
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
     ck_assert_int_eq(status, 0);
-    ck_assert(groat__breaker_lets(mine));
+    ck_assert(groat__breaker_is_closed(mine));
 }
 END_TEST
 
