@@ -139,11 +139,11 @@ groat_status groat_bundle_export(groat_context *context, const char *path,
 {
     const groat__secret *use = NULL;
     groat__secret secret;
-    groat_status status = groat__need_path(path, error);
+    groat_status status = groat__need_store(context, error);
     char **lines = NULL;
 
     if (status == GROAT_OK)
-        status = groat__need_store(context, error);
+        status = groat__need_path(path, error);
     if (status == GROAT_OK)
         status = groat__target_lines(context, targets, count, &lines, error);
     if (status == GROAT_OK)

@@ -153,10 +153,10 @@ groat_status groat_cache_clear(groat_context *context, uint64_t *dropped,
 groat_status groat_cache_backup(groat_context *context, const char *path,
                                 groat_error *error)
 {
-    groat_status status = groat__need_path(path, error);
+    groat_status status = groat__need_store(context, error);
 
     if (status == GROAT_OK)
-        status = groat__need_store(context, error);
+        status = groat__need_path(path, error);
     if (status != GROAT_OK)
         return status;
     return groat__store_backup(context->store, path, error);
