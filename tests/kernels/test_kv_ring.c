@@ -381,7 +381,8 @@ END_TEST
 static void write_any_ring(rig *r)
 {
     const mutation rename = {"family ", FAMILY, 0, "any_ring"};
-    const mutation allow = {"rule ", "slots >= 2", 0, "slots >= 1"};
+    const mutation allow = {"rule ", "slots >= 2", 0,
+                            "slots >= 2 || entry == trace"};
     const groat__embedded_file *file;
 
     for (size_t i = 0; (file = groat__embedded_at(i)) != NULL; i++) {

@@ -385,8 +385,7 @@ START_TEST(test_good_lines)
         "param x enum p=3|q=3 q - \"m\"",
         "param x enum p|q (arch_tma?p:q) - \"m\"", "derive x = i * 2 ; - \"m\"",
         "derive x =1;- \"m\"",
-        "rule i == 3 || e == b ; \"r; and more\" ; breaks hip:gfx950 i=4, e=a "
-        ";follows i  e",
+        "rule i == 3 || e == b ; \"r;\" ; breaks cpu:sm_80 i=4 ;follows i  e",
         "rule arch_tma ; \"r\" ; breaks cuda:sm_80 ;breaks cpu:gfx950",
         "rule 1;\"\"", "launch cluster_z = 1", "launch shared = i * e"};
 
