@@ -31,12 +31,13 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/process.h"
 
 /* The stores of this process, and inherited ones that could not be closed. */
 static struct {
     pthread_mutex_t lock;
-    atomic_int pid; /* owner of lock and stores; -pid while it takes them over;
-                     * 0: nobody yet */
+    atomic_int owner; /* of lock and stores, by its process number; less than
+                       * 0 while it takes them over; 0: nobody yet */
     groat__store *first;
     atomic_bool broken; /* SQLite was in use when this process was forked */
 } store_list = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -69,20 +70,20 @@ static void close_all(void)
 /* Makes sure that lock and stores belong to this process. */
 static void settle(void)
 {
-    int self = (int)getpid();
-    int seen = atomic_load(&store_list.pid);
+    int self = groat__process_number();
+    int seen = atomic_load(&store_list.owner);
 
     while (seen != self) {
         if (seen == -self) {
             (void)sched_yield(); /* another thread does this */
-            seen = atomic_load(&store_list.pid);
-        } else if (atomic_compare_exchange_weak(&store_list.pid, &seen,
+            seen = atomic_load(&store_list.owner);
+        } else if (atomic_compare_exchange_weak(&store_list.owner, &seen,
                                                 -self)) {
             /* A thread of the parent may have held the lock. */
             (void)pthread_mutex_init(&store_list.lock, NULL);
             if (seen != 0)
                 close_all();
-            atomic_store(&store_list.pid, self);
+            atomic_store(&store_list.owner, self);
             seen = self;
         }
     }

@@ -26,6 +26,12 @@ static inline bool groat__process_is_mine(const groat__process *process)
                                  : process->pid == getpid();
 }
 
+/* Returns a number above 0 that is this process's own: a child of fork() has
+ * another one than all of its parents, also one that has its parent's process
+ * id in a PID namespace of its own.  Where the kernel cannot tell, it is the
+ * process id.  Any thread. */
+int groat__process_number(void);
+
 /* Fails with INVALID, for a call with an object ("context", "spec") that is
  * NULL or of another process. */
 groat_status groat__fail_unusable(const char *what, const void *object,

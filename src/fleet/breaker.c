@@ -18,6 +18,7 @@
 #include <sodium.h>
 
 #include "base/clock.h"
+#include "base/process.h"
 
 /* Services that this process or a parent has asked; none is ever removed. */
 static _Atomic(groat__breaker *) services;
@@ -31,7 +32,7 @@ static groat__breaker *breaker_new(const char *name, double first_ms)
         free(breaker);
         return NULL;
     }
-    breaker->pid = getpid();
+    breaker->process = groat__process_number();
     breaker->first_ms = first_ms;
     memcpy(breaker->name, name, bytes);
     return breaker;
@@ -41,10 +42,10 @@ static groat__breaker *breaker_new(const char *name, double first_ms)
  * at the fork. */
 static groat__breaker *find(groat__breaker *first, const char *name)
 {
-    pid_t pid = getpid();
+    int process = groat__process_number();
 
     while (first != NULL &&
-           (first->pid != pid || strcmp(first->name, name) != 0))
+           (first->process != process || strcmp(first->name, name) != 0))
         first = first->next;
     return first;
 }

@@ -24,7 +24,7 @@ enum {
 /* The state of a service; any thread.  The lock guards what changes. */
 typedef struct groat__breaker {
     struct groat__breaker *next;
-    pid_t pid; /* the process that asks the service */
+    int process; /* the number of the one that asks the service */
     pthread_mutex_t lock;
     bool open;
     unsigned errors; /* in a row, while it is closed      */
