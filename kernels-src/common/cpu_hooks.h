@@ -7,7 +7,9 @@
  */
 #pragma once
 
-enum { GROAT_CPU_HOOKS_VERSION = 13 };
+enum { GROAT_CPU_HOOKS_VERSION = 14 };
+
+enum { GROAT_CPU_EXACT = 256 };
 
 /* Element types of mfma. */
 enum { GROAT_CPU_BF16, GROAT_CPU_F16, GROAT_CPU_FP8, GROAT_CPU_BF8 };
@@ -67,6 +69,8 @@ struct groat_cpu_ops {
                         void *to, unsigned bytes);
     void (*global_store)(struct groat_cpu_env *env, unsigned long long address,
                          const void *from, unsigned bytes);
+    /* Bytes from num_records on are zeros, whole dwords or, with GROAT_CPU_EXACT
+     * among `bytes`, each. */
     void (*async_copy)(struct groat_cpu_env *env, unsigned long long base,
                        unsigned num_records, unsigned shared_chunk,
                        unsigned lane, unsigned voffset, unsigned soffset,

@@ -419,10 +419,12 @@ GROAT_LANES void __pipeline_memcpy_async(void *to, const void *from,
 {
     const unsigned lane = groat::lane();
 
+    if (zeros > bytes)
+        groat::refuse("more bytes of zeros than of the copy");
     groat::cpu_env->ops->async_copy(
         groat::cpu_env, (unsigned long long)from, (unsigned)(bytes - zeros),
         groat::shared_address(to) - lane * (unsigned)bytes, lane, 0, 0,
-        (unsigned)bytes);
+        (unsigned)bytes | GROAT_CPU_EXACT);
 }
 
 GROAT_LANES void __pipeline_commit()
@@ -437,9 +439,29 @@ GROAT_LANES void __pipeline_wait_prior(unsigned groups)
 
 // ---- numbers
 
-template <class T> GROAT_LANES T abs(T x)
+GROAT_LANES int abs(int x)
 {
     return x < 0 ? -x : x;
+}
+
+GROAT_LANES long abs(long x)
+{
+    return x < 0 ? -x : x;
+}
+
+GROAT_LANES long long abs(long long x)
+{
+    return x < 0 ? -x : x;
+}
+
+GROAT_LANES float abs(float x)
+{
+    return __builtin_fabsf(x);
+}
+
+GROAT_LANES double abs(double x)
+{
+    return __builtin_fabs(x);
 }
 
 GROAT_LANES long long llabs(long long x)
@@ -827,42 +849,6 @@ GROAT_LANES void __sincosf(float x, float *sine, float *cosine)
     sincosf(x, sine, cosine);
 }
 
-// The C library's own writes through pointers would not be judged.
-GROAT_LANES float frexpf(float x, int *exponent)
-{
-    int found;
-    const float fraction = __builtin_frexpf(x, &found);
-
-    *exponent = found;
-    return fraction;
-}
-
-GROAT_LANES float modff(float x, float *whole)
-{
-    *whole = truncf(x);
-    return copysignf(__builtin_isinf(x) ? 0 : x - *whole, x);
-}
-
-GROAT_LANES float exp10f(float x)
-{
-    return powf(10, x);
-}
-
-GROAT_LANES float rcbrtf(float x)
-{
-    return 1 / cbrtf(x);
-}
-
-GROAT_LANES float sinpif(float x)
-{
-    return (float)sin((double)x * 3.14159265358979323846);
-}
-
-GROAT_LANES float cospif(float x)
-{
-    return (float)cos((double)x * 3.14159265358979323846);
-}
-
 #include "cuda_math.h"
 
 // Names that <cmath> and <algorithm> put in std.
@@ -871,6 +857,7 @@ namespace std {
 using ::ceil;
 using ::cos;
 using ::exp;
+using ::abs;
 using ::fabs;
 using ::floor;
 using ::fmax;
@@ -886,10 +873,5 @@ using ::round;
 using ::sin;
 using ::sqrt;
 using ::tanh;
-
-template <class T> GROAT_LANES T abs(T x)
-{
-    return x < 0 ? -x : x;
-}
 
 } // namespace std

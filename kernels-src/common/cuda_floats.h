@@ -106,7 +106,10 @@ template <float8 type> struct fp8 {
     fp8() = default;
     template <class T, class = decltype((float)T())>
     GROAT_MEMBER explicit fp8(T x)
-        : __x((unsigned char)float8_of<type>(float_bits(odd((double)x, 0))))
+        : __x((double)x != (double)x
+                  ? 0x7f // a device gives this for each NaN
+                  : (unsigned char)float8_of<type>(
+                        float_bits(odd((double)x, 0))))
     {
     }
     GROAT_MEMBER explicit operator float() const

@@ -57,7 +57,7 @@
 extern "C" {
 float acoshf(float), asinhf(float), atanhf(float), j0f(float), j1f(float);
 float y0f(float), y1f(float), jnf(int, float), ynf(int, float);
-float scalblnf(float, long), remquof(float, float, int *);
+float scalblnf(float, long);
 int ilogbf(float), ilogb(double);
 long long llroundf(float), llrintf(float);
 double acos(double), acosh(double), asin(double), asinh(double), atan(double);
@@ -96,14 +96,84 @@ GROAT_LANES double rcbrt(double x)
     return 1 / cbrt(x);
 }
 
+// The C library's own writes through pointers would not be judged.
+GROAT_LANES float frexpf(float x, int *exponent)
+{
+    int found;
+    const float fraction = __builtin_frexpf(x, &found);
+
+    *exponent = found;
+    return fraction;
+}
+
+GROAT_LANES float modff(float x, float *whole)
+{
+    *whole = truncf(x);
+    return copysignf(__builtin_isinf(x) ? 0 : x - *whole, x);
+}
+
+GROAT_LANES float exp10f(float x)
+{
+    return powf(10, x);
+}
+
+GROAT_LANES float rcbrtf(float x)
+{
+    return 1 / cbrtf(x);
+}
+
+namespace groat {
+
+// sin(pi * (|x| + quarters / 2)), exact where that is a multiple of pi / 2.
+GROAT_LANES double sine_pi(double x, unsigned quarters)
+{
+    const double size = __builtin_fmod(__builtin_fabs(x), 2);
+    unsigned nearest;
+    double rest;
+
+    if (!(size < 2))
+        return __builtin_nan("");
+    nearest = (unsigned)(2 * size + 0.5);
+    rest = size - 0.5 * nearest;
+    quarters = (quarters + nearest) % 4;
+    if (rest == 0 && quarters % 2 == 0)
+        return 0;
+    rest *= 3.14159265358979323846;
+    rest = quarters % 2 == 0 ? __builtin_sin(rest) : __builtin_cos(rest);
+    return quarters >= 2 ? -rest : rest;
+}
+
+} // namespace groat
+
 GROAT_LANES double sinpi(double x)
 {
-    return sin(fmod(x, 2.0) * M_PI);
+    const double sine = groat::sine_pi(x, 0);
+
+    return __builtin_signbit(x) ? -sine : sine;
 }
 
 GROAT_LANES double cospi(double x)
 {
-    return cos(fmod(x, 2.0) * M_PI);
+    return groat::sine_pi(x, 1);
+}
+
+GROAT_LANES float sinpif(float x)
+{
+    return (float)sinpi((double)x);
+}
+
+GROAT_LANES float cospif(float x)
+{
+    return (float)cospi((double)x);
+}
+
+GROAT_LANES float remquof(float x, float y, int *quotient)
+{
+    int found;
+    const float rest = __builtin_remquof(x, y, &found);
+
+    *quotient = found;
+    return rest;
 }
 
 GROAT_LANES void sincos(double x, double *sine, double *cosine)
@@ -160,9 +230,33 @@ GROAT_LANES float erfinvf(float y)
     return (float)erfinv(y);
 }
 
+// By Newton's steps on the logarithm of erfc where 1 - y has lost digits.
+GROAT_LANES double erfcinv(double y)
+{
+    const double wanted = log(y);
+    double x = sqrt(-wanted);
+
+    if (y > 1)
+        return -erfcinv(2 - y);
+    if (!(y > 0 && y < 0.1))
+        return erfinv(1 - y);
+    for (int i = 0; i < 8; i++) {
+        const double found = erfc(x);
+
+        x += (log(found) - wanted) * found * 0.88622692545275801365 *
+             exp(x * x);
+    }
+    return x;
+}
+
+GROAT_LANES float erfcinvf(float y)
+{
+    return (float)erfcinv(y);
+}
+
 GROAT_LANES double normcdfinv(double y)
 {
-    return M_SQRT2 * erfinv(2 * y - 1);
+    return -M_SQRT2 * erfcinv(2 * y);
 }
 
 GROAT_LANES float normcdfinvf(float y)
@@ -198,16 +292,6 @@ GROAT_LANES float rhypotf(float x, float y)
 GROAT_LANES float fdividef(float x, float y)
 {
     return x / y;
-}
-
-GROAT_LANES double erfcinv(double y)
-{
-    return y > 1 ? -erfinv(y - 1) : erfinv(1 - y);
-}
-
-GROAT_LANES float erfcinvf(float y)
-{
-    return (float)erfcinv(y);
 }
 
 GROAT_LANES double rnorm3d(double x, double y, double z)
@@ -288,8 +372,10 @@ GROAT_LANES float directed_sum(double x, double y, char way)
     const double part = sum - x;
     const double lost = (x - (sum - part)) + (y - part);
 
-    if (sum == 0 && x != 0 && way == '-')
-        return -0.0f;
+    // Two zeros of +0 alone give +0.
+    if (sum == 0 && way == '-')
+        return x == 0 && !__builtin_signbit(x) && !__builtin_signbit(y) ? 0.0f
+                                                                        : -0.0f;
     return directed_float(sum, sum - sum != 0 ? 0 : lost, way);
 }
 

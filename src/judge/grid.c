@@ -51,6 +51,11 @@ bool groat__judge_grid_take(groat__judge_grid *grid, size_t thread,
     return found;
 }
 
+bool groat__judge_grid_is_done(const groat__judge_grid *grid)
+{
+    return grid->next >= grid->failed;
+}
+
 void groat__judge_grid_corner(const groat__judge_grid *grid, uint64_t number,
                               unsigned corner[3])
 {

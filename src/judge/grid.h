@@ -43,6 +43,8 @@ void groat__judge_grid_close(groat__judge_grid *grid);
  * when there is none left, or when an earlier cluster has a finding. */
 bool groat__judge_grid_take(groat__judge_grid *grid, size_t thread,
                             uint64_t *number);
+/* Whether no cluster is left to take, when all threads have ended. */
+bool groat__judge_grid_is_done(const groat__judge_grid *grid);
 /* Writes the coordinates of a cluster's first block. */
 void groat__judge_grid_corner(const groat__judge_grid *grid, uint64_t number,
                               unsigned corner[3]);

@@ -372,15 +372,25 @@ static groat_status run_workers(groat__judge_grid *grid, worker *workers,
     status = work(&workers[0], error);
     for (size_t i = 1; i < started; i++)
         (void)pthread_join(workers[i].thread, NULL);
+    if (status == GROAT_NO_MEMORY && groat__judge_grid_is_done(grid)) {
+        groat_error_clear(error);
+        status = GROAT_OK;
+    }
     return status;
 }
 
 /* Trace events are delivered in order, and a kernel that reports its pointer
- * accesses has one shared memory: such launches use one host thread. */
+ * accesses has one shared memory: such launches use one host thread.  Each
+ * fiber takes two mappings, of which a process has 65,530 by default. */
 static size_t count_threads(const groat__judge_launch *t)
 {
+    enum { MAPPINGS = 32000 };
+    size_t most = MAPPINGS / (2 * volume(t->block) * volume(t->cluster));
     size_t threads = t->jobs == 0 ? 1 : t->jobs;
     uint64_t clusters = 1;
+
+    if (threads > most)
+        threads = most == 0 ? 1 : most;
 
     if (t->trace != NULL || t->plain.image != NULL)
         return 1;

@@ -20,6 +20,7 @@ static const struct {
     [GROAT__ELECT] = {"elect", 1},
     [GROAT__SHUFFLE] = {"a shuffle or vote", 1},
     [GROAT__WARP_BARRIER] = {"warp_barrier", 1},
+    [GROAT__WARP_MATRIX] = {"a matrix operation", 1},
     [GROAT__WGMMA_FENCE] = {"wgmma_fence", 1},
     [GROAT__WGMMA_COMMIT] = {"wgmma_commit", 1},
     [GROAT__WGMMA_WAIT] = {"wgmma_wait", 1},

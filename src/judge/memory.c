@@ -25,6 +25,7 @@
 #include "judge/unwritten.h"
 
 enum {
+    DWORD = 4,
     VMCNT_MAX = 63,
     NULL_BYTES = 64 << 10,
     FAR_BYTES = 1 << 30 /* from every buffer: no index, but a wild pointer */
@@ -308,6 +309,21 @@ void groat__judge_read(groat__judge *j, uint32_t address, void *to,
     groat__judge_note(j, access, address, bytes, 0, false);
 }
 
+/* Notes an access of any size as instructions could make it: of 1 to 16 bytes,
+ * each at a multiple of its size. */
+static void note_pieces(groat__judge *j, groat_access access, uint32_t address,
+                        uint32_t bytes)
+{
+    uint32_t piece;
+
+    for (; bytes > 0; address += piece, bytes -= piece) {
+        piece = 16;
+        while (piece > bytes || address % piece != 0)
+            piece /= 2;
+        groat__judge_note(j, access, address, piece, 0, false);
+    }
+}
+
 void groat__judge_touch_shared(groat__judge *j, uint32_t address,
                                uint32_t bytes, unsigned kind)
 {
@@ -340,9 +356,9 @@ void groat__judge_touch_shared(groat__judge *j, uint32_t address,
         else if (kind == GROAT_CPU_WRITE)
             mark(j, i, GROAT__WRITTEN);
     }
-    groat__judge_note(
-        j, kind == GROAT_CPU_READ ? GROAT_ACCESS_READ : GROAT_ACCESS_WRITE,
-        address, bytes, 0, false);
+    note_pieces(j,
+                kind == GROAT_CPU_READ ? GROAT_ACCESS_READ : GROAT_ACCESS_WRITE,
+                address, bytes);
 }
 
 void groat__judge_out_of_bounds(struct groat_cpu_env *env, const char *array,
@@ -536,13 +552,23 @@ typedef struct view {
     uint32_t inside; /* bytes before num_records, whole dwords */
 } view;
 
+/* Whether an address is one of the kernel's own variables. */
+static bool is_in_image(const groat__judge *j, uint64_t address, uint32_t bytes)
+{
+    uint64_t image = (uint64_t)(uintptr_t)j->launch->plain.image;
+    uint64_t size = j->launch->plain.image_bytes;
+
+    return image != 0 && address >= image && address - image <= size &&
+           bytes <= size - (address - image);
+}
+
 static view look(groat__judge *j, uint64_t base, uint32_t num_records,
                  uint32_t voffset, uint32_t soffset, uint32_t bytes,
-                 const char *verb)
+                 uint32_t grain, const char *verb)
 {
     uint64_t offset = (uint64_t)voffset + soffset;
     uint64_t left = offset < num_records ? num_records - offset : 0;
-    uint32_t inside = (uint32_t)(left < bytes ? left : bytes) & ~3u;
+    uint32_t inside = (uint32_t)(left < bytes ? left : bytes) / grain * grain;
 
     if (groat__judge_is_amd(j)) {
         groat__judge_uniform(j, soffset, "soffset");
@@ -555,7 +581,7 @@ static view look(groat__judge *j, uint64_t base, uint32_t num_records,
                             verb, voffset, soffset);
     groat__judge_check_alignment(j, inside != 0 ? base + offset : 0, bytes,
                                  verb);
-    if (inside != 0)
+    if (inside != 0 && !is_in_image(j, base + offset, inside))
         groat__judge_check_device(j, base + offset, inside, verb);
     return (view){base + offset, inside};
 }
@@ -566,7 +592,8 @@ void groat__judge_buffer_load(struct groat_cpu_env *env,
                               unsigned bytes)
 {
     groat__judge *j = groat__judge_enter(env);
-    view v = look(j, base, num_records, voffset, soffset, bytes, "reads");
+    view v =
+        look(j, base, num_records, voffset, soffset, bytes, DWORD, "reads");
 
     memset(to, 0, bytes);
     if (v.inside != 0) {
@@ -582,13 +609,16 @@ void groat__judge_async_copy(struct groat_cpu_env *env, unsigned long long base,
                              unsigned bytes)
 {
     groat__judge *j = groat__judge_enter(env);
-    uint32_t shared = shared_chunk + lane * bytes;
+    uint32_t grain = (bytes & GROAT_CPU_EXACT) != 0 ? 1 : DWORD;
+    uint32_t shared;
     view v;
 
+    bytes &= ~(unsigned)GROAT_CPU_EXACT;
+    shared = shared_chunk + lane * bytes;
     if (groat__judge_is_amd(j))
         groat__judge_uniform(j, shared_chunk, "M0");
     check_copy(j, shared, lane, bytes);
-    v = look(j, base, num_records, voffset, soffset, bytes, "copies");
+    v = look(j, base, num_records, voffset, soffset, bytes, grain, "copies");
     for (uint32_t i = 0; i < bytes; i++) {
         groat__judge_check_write(j, j->block, shared + i, "copies into");
         mark(j, shared + i, GROAT__IN_FLIGHT);

@@ -159,6 +159,7 @@ typedef enum groat__joint {
     GROAT__ELECT,
     GROAT__SHUFFLE,
     GROAT__WARP_BARRIER,
+    GROAT__WARP_MATRIX,
     GROAT__WGMMA_FENCE,
     GROAT__WGMMA_COMMIT,
     GROAT__WGMMA_WAIT,

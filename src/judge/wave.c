@@ -56,7 +56,7 @@ void groat__judge_come_together(groat__judge *j)
     if (groat__judge_is_amd(j))
         groat__judge_meet(j, GROAT__JOINED);
     else
-        (void)groat__judge_join(j, GROAT__SHUFFLE, nothing);
+        (void)groat__judge_join(j, GROAT__WARP_MATRIX, nothing);
 }
 
 /* A block's last wave may be short. */

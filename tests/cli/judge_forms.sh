@@ -737,6 +737,85 @@ done <<'END'
 __ballot_sync(0xffffffff, x[threadIdx.x] > 7)|(here at k.cu:6, the time before, lanes of its wave at k.cu:5)
 __match_any_sync(0xffffffff, x[threadIdx.x])|k.cu:5, thread 0 at k.cu:6)
 END
+python3 - <<'END' || fail "files of numbers"
+import struct
+
+
+def save(name, values):
+    head = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d,), }" % len(values)
+    head += " " * (-(len(head) + 11) % 64) + "\n"
+    with open(name, "wb") as f:
+        f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode())
+        f.write(struct.pack("<%df" % len(values), *values))
+
+
+inf = float("inf")
+save("zeros.npy", [16 + i if i < 13 else 0 for i in range(16)] + [5, 6, 7, 8] + [0] * 20)
+save("numbers.npy", [0, 0, 1, 1, inf, 32768, 660, -926, 4, -inf, inf, 0] + [0] * 20)
+END
+# Matrix operations need a whole warp, of which a block's last one may be a part.
+cat >k.cu <<'END'
+#include <mma.h>
+using namespace nvcuda;
+__global__ void k(const half *a, float *c)
+{
+    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> x;
+    wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> y;
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> z;
+    wmma::fill_fragment(z, 0.f);
+    wmma::load_matrix_sync(x, a, 16);
+    wmma::load_matrix_sync(y, a, 16);
+    wmma::mma_sync(z, x, y, z);
+    wmma::store_matrix_sync(c, z, 16, wmma::mem_row_major);
+}
+END
+expect "a product by half a warp" 1 judge k.cu --block 16 --buffer a=256 --buffer c=256
+answers "is told" "needs all 32 lanes of a wave; this one has 16"
+right "zeros behind an odd number of bytes, a variable as a source" --buffer "x=256:u8 in ramp" \
+    --buffer y=40:out --expect "y=zeros.npy" <<'END'
+#include <cuda_pipeline.h>
+__device__ float4 table[2] = {{1, 2, 3, 4}, {5, 6, 7, 8}};
+__global__ void k(const unsigned char *x, float *y)
+{
+    __shared__ __align__(16) unsigned char s[32];
+    if (threadIdx.x == 0) {
+        __pipeline_memcpy_async(s, x + 16, 16, 3);
+        __pipeline_memcpy_async(s + 16, &table[1], 16);
+        __pipeline_commit();
+        __pipeline_wait_prior(0);
+        for (int i = 0; i < 16; i++)
+            y[i] = s[i];
+        for (int i = 0; i < 4; i++)
+            y[16 + i] = ((float *)(s + 16))[i];
+        y[20] = 0;
+    }
+    if (threadIdx.x < 19)
+        y[21 + threadIdx.x] = 0;
+}
+END
+wrong "more zeros than bytes" "more bytes of zeros than of the copy" --buffer x=32 --buffer y=32 <<'END'
+__global__ void k(const float *x, float *y)
+{
+    __shared__ float s[32];
+    __pipeline_memcpy_async(&s[threadIdx.x], &x[threadIdx.x], 4, 8);
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    y[threadIdx.x] = s[threadIdx.x];
+}
+END
+right "numbers as a device gives them" --buffer y=32:out --expect "y=numbers.npy" <<'END'
+__global__ void k(float *y)
+{
+    __shared__ int q[32];
+    const float zero = y == nullptr;
+    remquof(7.f, 2.f, &q[threadIdx.x]);
+    const float all[] = {sinpif(1.f), cospif(0.5f), cospif(1e20f), sinpif(2.5f),
+        1 / abs(-zero), (float)abs((short)-32768), roundf(erfcinvf(1e-20f) * 100),
+        roundf(normcdfinvf(1e-20f) * 100), (float)q[threadIdx.x],
+        1 / __fadd_rd(zero, -zero), 1 / __fadd_rd(zero, zero), erfcinvf(1.f)};
+    y[threadIdx.x] = threadIdx.x < 12 ? all[threadIdx.x] : 0;
+}
+END
 # Lines that end as on Windows.
 printf '#define TWICE(x) \\\r\n    ((x) + \\\r\n     (x))\r\n__global__ void k(int *y)\r\n{\r\n    y[threadIdx.x + 1] = TWICE(2);\r\n}\r\n' >k.cu
 expect "lines of Windows" 1 judge k.cu --entry k --block 32 --buffer y=32
