@@ -86,7 +86,7 @@ static void put_lane(groat__map *map, const groat__step *step, size_t index,
         uint64_t source = step->asked[lane];
 
         if (source)
-            source += cell * CELL - step->shared[lane];
+            source += (uint64_t)cell * CELL - step->shared[lane];
         put(map, &map->cells[cell], index, lane, (uint16_t)mask, zero, source);
         at = stop;
     }
@@ -168,22 +168,28 @@ static int compare_vectors(const void *left, const void *right)
     return a->first < b->first ? -1 : a->first > b->first;
 }
 
-/* Makes a vector of one lane's part of a copy. */
-static groat__vector vector_of(const groat__step *step, size_t index,
-                               unsigned lane, size_t buffer, uint64_t base)
+/* Adds the vectors of one lane's part of a copy: one, or two if it begins
+ * amid a vector of the buffer. */
+static void add_vectors(groat__map *map, const groat__step *step, size_t index,
+                        unsigned lane, size_t buffer, uint64_t base)
 {
     int64_t offset = (int64_t)(step->asked[lane] - base);
     int64_t in = (offset % CELL + CELL) % CELL;
     uint32_t mask = ((1u << step->bytes) - 1) << in;
+    groat__vector vector = {.buffer = buffer,
+                            .at = offset - in,
+                            .step = index,
+                            .shared = step->shared[lane] - (uint32_t)in,
+                            .first = (uint8_t)lane,
+                            .last = (uint8_t)lane,
+                            .zero = step->zeros >> lane & 1};
 
-    return (groat__vector){.buffer = buffer,
-                           .at = offset - in,
-                           .step = index,
-                           .shared = step->shared[lane] - (uint32_t)in,
-                           .bytes = (uint16_t)mask,
-                           .first = (uint8_t)lane,
-                           .last = (uint8_t)lane,
-                           .zero = step->zeros >> lane & 1};
+    for (; mask != 0; mask >>= CELL) {
+        vector.bytes = (uint16_t)mask;
+        map->vectors[map->vector_count++] = vector;
+        vector.at += CELL;
+        vector.shared += CELL;
+    }
 }
 
 /* Merges the parts of each vector. */
@@ -224,7 +230,7 @@ static bool make_vectors(groat__map *map, const groat__record *record,
                          const groat__subject *subject)
 {
     size_t before[GROAT__DRAW_WAVES] = {0};
-    size_t cap = count_copies(record);
+    size_t cap = 2 * count_copies(record);
 
     while (before[0] < subject->buffer_count &&
            !subject->buffers[before[0]].input)
@@ -245,9 +251,9 @@ static bool make_vectors(groat__map *map, const groat__record *record,
             continue;
         before[step->wave] = buffer;
         for (unsigned l = 0; l < record->lanes; l++)
-            if (groat__step_has(step, l) && map->vector_count < cap)
-                map->vectors[map->vector_count++] = vector_of(
-                    step, i, l, buffer, subject->buffers[buffer].address);
+            if (groat__step_has(step, l) && map->vector_count + 2 <= cap)
+                add_vectors(map, step, i, l, buffer,
+                            subject->buffers[buffer].address);
     }
     qsort(map->vectors, map->vector_count, sizeof(*map->vectors),
           compare_vectors);
