@@ -282,6 +282,7 @@ groat__amdgpu_finding groat__amdgpu_elf_kernel(const void *data, size_t bytes,
     Elf64_Phdr segment;
     groat__elf_rest notes;
     groat__elf_rest metadata;
+    size_t left = bytes; /* of all notes: segments may overlap */
 
     if (!read_header(data, bytes, &head))
         return GROAT__AMDGPU_NO_NOTES;
@@ -290,6 +291,9 @@ groat__amdgpu_finding groat__amdgpu_elf_kernel(const void *data, size_t bytes,
             return GROAT__AMDGPU_NO_NOTES;
         if (segment.p_type != PT_NOTE)
             continue;
+        if (segment.p_filesz > left)
+            return GROAT__AMDGPU_NO_NOTES;
+        left -= (size_t)segment.p_filesz;
         notes.at = (const unsigned char *)data + segment.p_offset;
         notes.left = (size_t)segment.p_filesz;
         if (find_metadata(notes, &metadata))

@@ -124,6 +124,7 @@ const unsigned char *groat__elf_file_id(const void *data, size_t bytes,
                                         size_t *id_bytes)
 {
     const unsigned char *id = NULL;
+    size_t left = bytes; /* of all notes: segments may overlap */
     Elf64_Ehdr head;
     Elf64_Phdr segment;
 
@@ -132,11 +133,15 @@ const unsigned char *groat__elf_file_id(const void *data, size_t bytes,
         return NULL;
     for (size_t i = 0; i < head.e_phnum && id == NULL; i++)
         if (groat__elf_segment(data, bytes, &head, i, &segment) &&
-            segment.p_type == PT_NOTE)
+            segment.p_type == PT_NOTE) {
+            if (segment.p_filesz > left)
+                return NULL;
+            left -= (size_t)segment.p_filesz;
             id = build_id((groat__elf_rest){(const unsigned char *)data +
                                                 segment.p_offset,
                                             (size_t)segment.p_filesz},
                           id_bytes);
+        }
     return id == NULL || is_zero(id, *id_bytes) ? NULL : id;
 }
 
