@@ -26,12 +26,14 @@
  * A query sees the keys t <= p, so that the last one sees all; fewer with a
  * mask, those that its bits name with GROAT_DECODE_TREE, and none whose s is
  * below -1e30 * ln 2 (-6.93e29).  One that sees nothing gets zeros
- * and an lse of -infinity, unless there is a sink, which is below infinity.
+ * and an lse of -infinity, unless there is a sink, which is above -6.93e29 and
+ * below infinity, or -infinity.
  * Keys in front of the first one that a query of the sequence sees, and bytes
  * of the cache that are no key of a sequence, are not read; entries of the page
  * table for these alone are not used.  A value that a query does not see counts
  * nothing if it is finite; a NaN or infinity that another query of the sequence
- * sees, or of a key that `score` hides, makes the query's output a NaN.
+ * sees, or of a key that `score` or all bits of GROAT_DECODE_TREE hide, makes
+ * the query's output a NaN.
  *
  * CUSTOM SCORES.  shape.score is a C expression that is compiled into the
  * kernel, in which
@@ -253,9 +255,10 @@ GROAT_API groat_status groat_decode_open(
 /* No launch may be using its workspace's counts any more.  NULL is allowed. */
 GROAT_API void groat_decode_close(groat_decode *decode);
 
-/* Returns the first key of a sequence of `length` keys that one of its queries
- * sees by shape.mask: pages in front of its page can be given back, and their
- * entries of the page table may hold anything.  0 without a mask, or for NULL.
+/* Returns the first key of a sequence of `length` keys, at most shape.keys as
+ * in a launch, that one of its queries sees by shape.mask: pages in front of
+ * its page can be given back, and their entries of the page table may hold
+ * anything.  0 without a mask, or for NULL.
  */
 GROAT_API uint32_t groat_decode_first_key(const groat_decode_shape *shape,
                                           uint32_t length);
@@ -423,7 +426,7 @@ typedef struct groat_append_arguments {
                     * in k_scales                                             */
     float v_scale;
     uint64_t k_scales; /* of f32, as of groat_decode_arguments                */
-    uint64_t v_scales; /* OF_TOKEN: 255 at most; values beyond saturate       */
+    uint64_t v_scales; /* OF_TOKEN: 2^-12 to 255; values beyond saturate      */
 } groat_append_arguments;
 
 #define GROAT_APPEND_ARGUMENTS_INIT                                            \

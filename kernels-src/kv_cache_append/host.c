@@ -451,8 +451,10 @@ static float scale_of(const world *w, const void *const *inputs, int plane,
         most = fmaxf(most, fabsf(y[i]));
     if (most == 0)
         return 1;
-    most = fmaxf(most / (w->kv_dtype == E4M3FNUZ ? 240.0F : 448.0F), FLT_MIN);
-    return plane == 1 && w->kv_dtype != E4M3FNUZ ? fminf(most, 255) : most;
+    most /= w->kv_dtype == E4M3FNUZ ? 240.0F : 448.0F;
+    return plane == 1 && w->kv_dtype != E4M3FNUZ
+               ? fminf(fmaxf(most, 0x1p-12F), 255)
+               : fminf(fmaxf(most, FLT_MIN), 3.4e38F);
 }
 
 /* Stores a head's numbers in the cache, or its scale among the scales. */

@@ -36,6 +36,8 @@ constexpr float largest_scale = 3.4e38f;
 // paged_attention_decode multiplies weights with scales of values in f16.
 constexpr float largest_value_scale =
     kv_dtype == kv_dtype_e4m3 ? 255.0f : largest_scale;
+constexpr float least_value_scale =
+    kv_dtype == kv_dtype_e4m3 ? 2.44140625e-4f : least_scale;
 constexpr u32 chunk_elements = lane_elements;
 constexpr bool alike = value_dim == head_dim; // values lie as keys do
 
@@ -304,7 +306,7 @@ GROAT_DEVICE float largest_of(const numbers &x)
 
 // Returns the scale of a chunk; all lanes of the wave take part.
 GROAT_DEVICE float scale_of(const place &at, const numbers &x, float of_tensor,
-                            u64 scales, u64 of_token, float largest)
+                            u64 scales, u64 of_token, float least, float largest)
 {
     if (kv_scale == kv_scale_tensor)
         return of_tensor;
@@ -313,7 +315,7 @@ GROAT_DEVICE float scale_of(const place &at, const numbers &x, float of_tensor,
                                  scales + static_cast<u64>(at.head) * 4))
                            : 1.0f;
     const float most = largest_of(x);
-    const float wanted = fmax(most / largest_number, least_scale);
+    const float wanted = fmax(most / largest_number, least);
     const float scale = most == 0 ? 1.0f : fmin(wanted, largest);
 
     if (at.is_there && at.chunk == 0)
@@ -400,10 +402,10 @@ GROAT_DEVICE void run(const kv_cache_append_args &args)
 
     store_narrow(args.k + to, at.is_there, x,
                  scale_of(at, x, args.k_scale, args.k_scales, of_token,
-                          largest_scale));
+                          least_scale, largest_scale));
     store_narrow(args.v + value_to, has_value, y,
                  scale_of(at, y, args.v_scale, args.v_scales, of_token,
-                          largest_value_scale));
+                          least_value_scale, largest_value_scale));
 }
 
 } // namespace kv_cache_append

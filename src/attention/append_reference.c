@@ -107,9 +107,10 @@ static float scale_of(const reference *r, int plane, const token *t,
         return scales[head];
     for (unsigned i = 0; i < groat__append_dim(s, plane); i++)
         most = fmaxf(most, fabsf(y[i]));
-    scale = most == 0 ? 1 : fmaxf(most / 448, FLT_MIN);
-    if (plane == 1)
-        scale = fminf(scale, 255);
+    /* Those of values are in the range that the decode takes. */
+    scale = most == 0    ? 1
+            : plane == 1 ? fminf(fmaxf(most / 448, 0x1p-12F), 255)
+                         : fminf(fmaxf(most / 448, FLT_MIN), 3.4e38F);
     scales[t->block * strides.block + t->in_block * strides.token +
            (uint64_t)head * strides.head] = scale;
     return scale;

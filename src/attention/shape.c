@@ -129,6 +129,8 @@ uint32_t groat_decode_first_key(const groat_decode_shape *shape,
 
     if (shape == NULL)
         return 0;
+    if (length > shape->keys)
+        length = shape->keys;
     at = (int64_t)length - shape->q_len;
     seen = shape->seen;
     if (shape->mask == GROAT_DECODE_WINDOW && at >= seen)

@@ -68,6 +68,18 @@ static void put_numbers(problem *p, int buffer)
     memset(to, 0, p->values.dim * 2ull); /* a head of zeros */
 }
 
+/* A key of infinity, and values whose scale would be below what decodes take.
+ */
+static void put_extremes(problem *p, size_t stride, size_t value_dim, bool f16)
+{
+    uint16_t *value = (uint16_t *)(void *)(p->bytes[NEW_VALUES] + stride);
+    uint16_t *key = (uint16_t *)(void *)(p->bytes[NEW_KEYS] + 2 * stride);
+
+    key[3] = f16 ? 0x7C00 : 0x7F80;
+    for (size_t i = 0; i < value_dim; i++)
+        value[i] = f16 ? 0x0011 : 0x3580;
+}
+
 static void put_rope(problem *p, unsigned rotary)
 {
     float *rows = (float *)p->bytes[ROPE];
@@ -123,6 +135,8 @@ static void make_problem(problem *p, const groat_append_shape *shape)
     take(p, V_SCALES, blocks * page * shape->kv_heads * 4);
     put_numbers(p, NEW_KEYS);
     put_numbers(p, NEW_VALUES);
+    if (shape->kv_scale == GROAT_DECODE_OF_TOKEN)
+        put_extremes(p, stride, value_dim, shape->dtype == GROAT_DECODE_F16);
     put_rope(p, rotary);
     memcpy(p->bytes[LENGTHS], lengths, sizeof(lengths));
     memcpy(p->bytes[STARTS], starts, sizeof(starts));

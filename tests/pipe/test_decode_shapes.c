@@ -248,6 +248,9 @@ START_TEST(first_keys)
     ck_assert_uint_eq(groat_decode_first_key(&s, 8), 1);
     ck_assert_uint_eq(groat_decode_first_key(&s, 7), 0);
     ck_assert_uint_eq(groat_decode_first_key(&s, 0), 0);
+    /* A launch clamps lengths to the shape's keys. */
+    ck_assert_uint_eq(groat_decode_first_key(&s, s.keys + 500),
+                      groat_decode_first_key(&s, s.keys));
     s.mask = GROAT_DECODE_CHUNK;
     ck_assert_uint_eq(groat_decode_first_key(&s, 100), 95);
     ck_assert_uint_eq(groat_decode_first_key(&s, 8), 5);
