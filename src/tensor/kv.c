@@ -240,10 +240,11 @@ groat_status groat__kv_check(const groat_kv_cache *c, unsigned plane,
     return GROAT_OK;
 }
 
-/* Gets the checked view of a cache, and its strides. */
+/* Gets the checked view of a cache of less than `most` rows, and its strides.
+ */
 static groat_status look(const groat_kv_cache *c, unsigned plane,
-                         unsigned layer, groat_kv_view *view, strides *s,
-                         groat_error *error)
+                         unsigned layer, uint64_t most, groat_kv_view *view,
+                         strides *s, groat_error *error)
 {
     groat_status status = groat__kv_check(c, plane, layer, error);
 
@@ -261,7 +262,7 @@ static groat_status look(const groat_kv_cache *c, unsigned plane,
     view->block_rows = s->block / s->token;
     view->head_rows = c->layout == GROAT_KV_HEAD_PAGE ? s->head / s->token : 0;
     view->rows = rows_of(c, view);
-    if (view->rows >> COORDINATE_BITS != 0)
+    if (view->rows >= most)
         return refuse("rows, from the first block's to the last one's,",
                       view->rows, "less than 2147483648, a signed coordinate",
                       error);
@@ -284,7 +285,8 @@ groat_status groat_kv_view_get(const groat_kv_cache *cache, unsigned plane,
     if (status != GROAT_OK)
         return status;
     seen.size = view->size;
-    status = look(cache, plane, layer, &seen, &s, error);
+    status = look(cache, plane, layer, (uint64_t)1 << COORDINATE_BITS, &seen,
+                  &s, error);
     if (status == GROAT_OK)
         *view = seen;
     return status;
@@ -298,7 +300,7 @@ groat_status groat__kv_plane_get(const groat_kv_cache *cache, unsigned plane,
     groat_status status;
     strides s;
 
-    status = look(cache, plane, layer, &view, &s, error);
+    status = look(cache, plane, layer, UINT64_MAX, &view, &s, error);
     if (status == GROAT_OK)
         *out = (groat__kv_plane){view.address, s.block, s.token, s.head,
                                  cache->planes > 1 ? s.plane : 0};
@@ -578,7 +580,8 @@ groat_status groat_kv_tensor(const groat_kv_cache *cache, unsigned plane,
     strides s;
 
     if (status == GROAT_OK)
-        status = look(cache, plane, layer, &view, &s, error);
+        status = look(cache, plane, layer, (uint64_t)1 << COORDINATE_BITS,
+                      &view, &s, error);
     if (status == GROAT_OK)
         status = check_box(cache, box, &view, &s, error);
     if (status != GROAT_OK)
