@@ -178,6 +178,7 @@ static void tell(tuner *t)
 {
     char text[GROAT__CHOICE_ROOM];
     size_t left_out = 0;
+    size_t timed = 0;
 
     if (t->cli->values.json) {
         tell_json(t);
@@ -200,14 +201,14 @@ static void tell(tuner *t)
             const groat__tuning *one = &t->lists[stage].at[i];
 
             left_out += one->state == GROAT__TUNING_REFUSED;
+            timed += one->state == GROAT__TUNING_TIMED;
             if (one->state != GROAT__TUNING_WRONG &&
                 one->state != GROAT__TUNING_ENDED)
                 continue;
             groat__tuning_text(&one->choice, text);
             groat__cli_say(t->cli, "warning: %s: %s", text, one->why);
         }
-    (void)printf("  %zu measured, %zu not possible\n",
-                 t->lists[0].count + t->lists[1].count - left_out, left_out);
+    (void)printf("  %zu measured, %zu not possible\n", timed, left_out);
 }
 
 /* Adds a line of a manifest: the kernel, and what it was measured for.  False

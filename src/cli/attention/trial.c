@@ -10,11 +10,15 @@
 
 #include "cli/attention/attention.h"
 
-enum { CALLS = 40 /* launches that are timed together, at least */ };
+enum {
+    CALLS = 40,               /* launches that are timed together, at least */
+    PLAIN_STEP_MOST = 1 << 18 /* bytes that a plain read reads of the last */
+};
 
 /* Bytes that are read before a cache comes again; what a reference may cost, in
  * products, for 1 to 4 sequences. */
 static const uint64_t cold_bytes = 220000000;
+static const uint64_t sets_bytes_most = (uint64_t)16 << 30;
 static const double reference_products = 1e8;
 /* The norm that is right. */
 static const double allowed = 4e-3;
@@ -50,8 +54,8 @@ groat_status groat__decode_trial_give_zeros(groat__decode_trial *t,
 static groat_status give_caches(groat__decode_trial *t)
 {
     uint64_t first = 0;
-    groat_status status =
-        groat__decode_trial_give(t, NULL, t->in.cache_bytes * t->sets, &first);
+    groat_status status = groat__decode_trial_give(
+        t, NULL, t->in.cache_bytes * t->sets + PLAIN_STEP_MOST, &first);
 
     for (size_t i = 0; i < t->sets && status == GROAT_OK; i++) {
         t->keys[i] = t->in.keys;
@@ -255,6 +259,9 @@ groat_status groat__decode_trial_prepare(groat__decode_trial *t,
         t->sets += (size_t)(cold_bytes / t->in.moved_bytes);
     if (t->sets > GROAT__TRIAL_SETS)
         t->sets = GROAT__TRIAL_SETS;
+    /* With a mask little of a cache is read. */
+    while (t->sets > 1 && t->sets * t->in.cache_bytes > sets_bytes_most)
+        t->sets--;
     return place(t);
 }
 

@@ -130,15 +130,18 @@ typedef struct worker {
     mode how;
     unsigned count;
     pthread_barrier_t *start;
+    double began_ms, ended_ms;
 } worker;
 
 static void *work(void *user)
 {
-    const worker *w = user;
+    worker *w = user;
 
     (void)groat__raw_enter(w->shot->raw);
     (void)pthread_barrier_wait(w->start);
+    w->began_ms = groat__now_ms();
     fire(w->shot, w->how, w->count);
+    w->ended_ms = groat__now_ms();
     return NULL;
 }
 
@@ -146,26 +149,29 @@ static void *work(void *user)
 static double crowd_us(const shot *s, mode how, unsigned count)
 {
     pthread_t threads[THREADS];
+    worker workers[THREADS];
     pthread_barrier_t start;
-    worker w = {s, how, count, &start};
+    double began_ms = HUGE_VAL;
+    double ended_ms = 0;
     size_t running = 0;
-    double began;
 
-    if (pthread_barrier_init(&start, NULL, THREADS + 1) != 0)
+    if (pthread_barrier_init(&start, NULL, THREADS) != 0)
         return 0;
-    while (running < THREADS &&
-           pthread_create(&threads[running], NULL, work, &w) == 0)
+    for (size_t i = 0; i < THREADS; i++)
+        workers[i] = (worker){s, how, count, &start, 0, 0};
+    while (running < THREADS && pthread_create(&threads[running], NULL, work,
+                                               &workers[running]) == 0)
         running++;
     if (running < THREADS)
         abort(); /* the other threads would wait at the barrier for ever */
-    (void)pthread_barrier_wait(&start);
-    began = groat__now_ms();
-    for (size_t i = 0; i < running; i++)
+    for (size_t i = 0; i < running; i++) {
         (void)pthread_join(threads[i], NULL);
-    began = groat__now_ms() - began;
+        began_ms = fmin(began_ms, workers[i].began_ms);
+        ended_ms = fmax(ended_ms, workers[i].ended_ms);
+    }
     (void)pthread_barrier_destroy(&start);
     (void)groat_synchronize(s->context, s->target, NULL);
-    return began * 1e3 / count;
+    return (ended_ms - began_ms) * 1e3 / count;
 }
 
 static groat_status hit_launches(bench *b, const shot *s)
