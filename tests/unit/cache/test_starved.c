@@ -112,10 +112,12 @@ static groat_status get(groat__store *store)
 {
     groat__digest key = kernel_key(3);
     groat__store_blob blob = {0};
+    uint8_t *expected = kernel_bytes(3, BYTES);
 
     if (groat__store_get(store, &key, NULL, &blob))
-        ck_assert_int_eq(memcmp(blob.data, kernel_bytes(3, BYTES), BYTES), 0);
+        ck_assert_int_eq(memcmp(blob.data, expected, BYTES), 0);
     groat__store_blob_free(&blob);
+    free(expected);
     return GROAT_OK;
 }
 
