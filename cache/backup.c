@@ -59,7 +59,7 @@ static groat_status copy_to(groat__store *store, const char *temp,
         return status;
     rc = copy_pages(store, temp);
     groat__store_leave(store);
-    if ((rc & 0xff) == SQLITE_NOMEM)
+    if (groat__handle_no_memory(rc))
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for backup %s",
                            path);
     if (rc != SQLITE_OK)

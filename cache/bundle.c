@@ -44,7 +44,7 @@ void groat__bundle_schema(groat__str *out)
 static groat_status fail_sqlite(const groat__bundle *bundle, int rc,
                                 groat_error *error)
 {
-    if ((rc & 0xff) == SQLITE_NOMEM)
+    if (groat__handle_no_memory(rc))
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for bundle %s",
                            bundle->path);
     return groat__fail_vendor(error, GROAT_IO, "sqlite3_step", rc,

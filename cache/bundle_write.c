@@ -131,7 +131,7 @@ static const char shape[] = "PRAGMA page_size = 8192;"
 
 static groat_status fail_write(const writer *w, int rc, groat_error *error)
 {
-    if ((rc & 0xff) == SQLITE_NOMEM)
+    if (groat__handle_no_memory(rc))
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for bundle %s",
                            w->path);
     return groat__fail_vendor(error, GROAT_IO, "sqlite3_step", rc,

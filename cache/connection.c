@@ -299,7 +299,7 @@ static verdict judge(int rc)
 {
     if (rc == SQLITE_OK)
         return VERDICT_GOOD;
-    if ((rc & 0xff) == SQLITE_NOMEM)
+    if (groat__handle_no_memory(rc))
         return VERDICT_UNREAD;
     return is_damage(rc) ? VERDICT_DAMAGED : VERDICT_UNUSABLE;
 }
@@ -324,7 +324,7 @@ static void fail_use(const groat__store *store, sqlite3 *db, const char *call,
 {
     const char *cause = groat__handle_cause(db, rc);
 
-    if ((rc & 0xff) == SQLITE_NOMEM)
+    if (groat__handle_no_memory(rc))
         (void)groat__fail(error, GROAT_NO_MEMORY, "no memory to open %s",
                           store->path);
     else
@@ -771,7 +771,7 @@ groat_status groat__connection_fail(groat__store *store, int rc,
     groat_status status;
     bool fit = false;
 
-    if ((rc & 0xff) == SQLITE_NOMEM) {
+    if (groat__handle_no_memory(rc)) {
         status = groat__fail(error, GROAT_NO_MEMORY, "no memory for %s of %s",
                              doing, store->path);
         groat__connection_roll_back(store);

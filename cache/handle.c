@@ -85,9 +85,8 @@ int groat__handle_number(sqlite3 *db, const char *sql, int64_t *out)
 
 bool groat__handle_starved(sqlite3_stmt *statement)
 {
-    int rc = sqlite3_errcode(sqlite3_db_handle(statement));
-
-    return (rc & 0xff) == SQLITE_NOMEM;
+    return groat__handle_no_memory(
+        sqlite3_errcode(sqlite3_db_handle(statement)));
 }
 
 int groat__handle_check(sqlite3 *db)

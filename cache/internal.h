@@ -363,6 +363,12 @@ int groat__handle_run(sqlite3_stmt *statement);
 int groat__handle_step_number(sqlite3_stmt *statement, int64_t *out);
 int groat__handle_number(sqlite3 *db, const char *sql, int64_t *out);
 
+/* Whether a result, also an extended one, says that there was no memory. */
+static inline bool groat__handle_no_memory(int rc)
+{
+    return (rc & 0xff) == SQLITE_NOMEM;
+}
+
 /* Whether a column's text or blob was NULL for want of memory; ask before the
  * next call of SQLite. */
 bool groat__handle_starved(sqlite3_stmt *statement);

@@ -265,7 +265,6 @@ static int take_identity(sqlite3_stmt *statement, groat__str *out)
 
     if (rc == SQLITE_ROW) {
         const unsigned char *text = sqlite3_column_text(statement, 0);
-
         bool starved = text == NULL && groat__handle_starved(statement);
 
         groat__str_add(out, text == NULL ? "" : (const char *)text);

@@ -64,10 +64,9 @@ typedef struct groat__inflight {
     bool done;
     groat_status status;
     groat_error error;
-    groat_kernel
-        *kernel; /* with a reference; NULL if it was only built or failed */
-    groat_kernel *again; /* unloaded kernel of the key, to load again */
-    groat__made made;    /* for the waiters; empty if there is none */
+    groat_kernel *kernel; /* a reference; NULL: not loaded, or failed */
+    groat_kernel *again;  /* unloaded kernel of the key, to load again */
+    groat__made made;     /* for the waiters; empty if there is none */
     struct groat__inflight *next;
 } groat__inflight;
 
@@ -247,10 +246,10 @@ groat_status groat__spec_params(groat_context *context, const char *text,
 /* Where the second half of an identity comes from; from ABSENT on, there is no
  * compiler. */
 typedef enum groat__maker {
-    GROAT__MAKER_OPEN,     /* the compiler, which is open                  */
-    GROAT__MAKER_FORESEEN, /* told from the compiler's file, see predict   */
-    GROAT__MAKER_ABSENT,   /* the newest entry of the store or the bundles */
-    GROAT__MAKER_REMOTE    /* an entry that the remote had                 */
+    GROAT__MAKER_OPEN,      /* the compiler, which is open                  */
+    GROAT__MAKER_PREDICTED, /* the compiler's file, by its build id         */
+    GROAT__MAKER_ABSENT,    /* the newest entry of the store or the bundles */
+    GROAT__MAKER_REMOTE     /* an entry that the remote had                 */
 } groat__maker;
 
 /* Writes the identity text of a spec on its target, and its key.  The first

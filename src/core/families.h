@@ -24,8 +24,7 @@ typedef struct groat__families {
     pthread_mutex_t lock;
     groat__family_place at[GROAT__FAMILIES];
     size_t count;
-    groat__str
-        left_out; /* "; WHY" for each item of the path that was not read */
+    groat__str left_out; /* "; WHY" for each unread item of the path */
 } groat__families;
 
 /* Lists the library's families and those of a colon-separated list of folders.

@@ -40,26 +40,26 @@ void groat__machine_close(groat__machine *machine, groat__backend_id id)
 }
 
 /* With the machine's lock held. */
-static groat_status open_half(const groat__env *env, groat__opened *half,
+static groat_status open_part(const groat__env *env, groat__opened *opened,
                               const groat__part *part, void **state,
                               groat_error *error)
 {
-    groat_status status = half->failure.status;
+    groat_status status = opened->failure.status;
 
-    if (half->state == NULL && status == GROAT_OK) {
-        status = groat__part_open(part, env, &half->state, &half->failure);
+    if (opened->state == NULL && status == GROAT_OK) {
+        status = groat__part_open(part, env, &opened->state, &opened->failure);
         if (status != GROAT_OK && groat__fs_no_descriptors())
-            status = groat__fail(&half->failure, GROAT_NO_MEMORY,
+            status = groat__fail(&opened->failure, GROAT_NO_MEMORY,
                                  "no file descriptor is free to open the "
                                  "target's compiler or device");
     }
     if (status == GROAT_OK) {
-        *state = half->state;
+        *state = opened->state;
         return GROAT_OK;
     }
-    groat__error_copy(error, &half->failure);
+    groat__error_copy(error, &opened->failure);
     if (status == GROAT_NO_MEMORY)
-        groat_error_clear(&half->failure);
+        groat_error_clear(&opened->failure);
     return status;
 }
 
@@ -79,14 +79,14 @@ static void unlock(groat_context *context, groat__machine *machine,
 }
 
 static groat_status open_locked(groat_context *context, groat__machine *machine,
-                                groat__opened *half, const groat__part *part,
+                                groat__opened *opened, const groat__part *part,
                                 void **state, groat_error *error)
 {
     groat__callback_scope quiet;
     groat_status status;
 
     lock(context, machine, &quiet);
-    status = open_half(&context->env, half, part, state, error);
+    status = open_part(&context->env, opened, part, state, error);
     unlock(context, machine, &quiet);
     return status;
 }
@@ -177,7 +177,7 @@ static bool find_made_by(void *user, const char *build_id, groat__str *lines)
     return found;
 }
 
-/* Foresees outside the lock: a thread that waits for the device does not wait
+/* Predicts outside the lock: a thread that waits for the device does not wait
  * for the store. */
 const char *groat__machine_predict(groat_context *context,
                                    const groat__target *target,
@@ -224,7 +224,7 @@ groat_status groat__machine_identity(groat_context *context,
     lock(context, machine, &quiet);
     if (*slot != NULL)
         goto unlock;
-    status = open_half(&context->env, &machine->compiler,
+    status = open_part(&context->env, &machine->compiler,
                        &groat__backend_get(target->backend)->compiler->part,
                        &state, error);
     if (status == GROAT_OK)

@@ -269,7 +269,7 @@ groat_status groat__spec_identity(groat_context *context,
                                   groat__digest *key, groat__maker *maker,
                                   groat_error *error)
 {
-    groat__maker found = GROAT__MAKER_FORESEEN;
+    groat__maker found = GROAT__MAKER_PREDICTED;
     groat_status status = predict(context, params, text)
                               ? GROAT_OK
                               : ask(context, params, text, &found, error);

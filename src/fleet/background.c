@@ -4,7 +4,7 @@
  * whose breaker is open.
  *
  * Invariant: the thread runs while entries wait or a breaker is open; it takes
- * no signal.  Closing waits for GROAT__REMOTE_BEHIND_MS four times at most: for
+ * no signal.  Closing waits for GROAT__REMOTE_WRITE_MS four times at most: for
  * the write in progress, for the queue, for the last write that began in that
  * time, and for giving back leases.
  * Locking: remote->lock around the list; it is not held during an exchange.
@@ -80,7 +80,7 @@ static void count_sent(void *user, const char *name, groat__outcome outcome,
 static void write_one(groat__remote *remote, const groat__waiting *w)
 {
     groat__sender sender = {.remote = remote,
-                            .budget_ms = GROAT__REMOTE_BEHIND_MS,
+                            .budget_ms = GROAT__REMOTE_WRITE_MS,
                             .fn = count_sent,
                             .user = remote};
 
@@ -129,7 +129,7 @@ static task next_task(groat__remote *remote, double *end_ms, double *sleep)
     bool writes = remote->first != NULL && place < 0;
 
     if (remote->closing && *end_ms == 0)
-        *end_ms = groat__now_ms() + GROAT__REMOTE_BEHIND_MS;
+        *end_ms = groat__now_ms() + GROAT__REMOTE_WRITE_MS;
     if (remote->closing)
         return writes && groat__now_ms() < *end_ms ? WRITE : NOTHING;
     if (writes)
@@ -193,14 +193,14 @@ static void rouse_thread(groat__remote *remote)
     remote->joinable = remote->runs;
 }
 
-void groat__behind_wake(groat__remote *remote)
+void groat__background_wake(groat__remote *remote)
 {
     (void)pthread_mutex_lock(&remote->lock);
     rouse_thread(remote);
     (void)pthread_mutex_unlock(&remote->lock);
 }
 
-void groat__behind_stop(groat__remote *remote)
+void groat__background_stop(groat__remote *remote)
 {
     double end_ms;
     groat__waiting *w;
@@ -214,7 +214,7 @@ void groat__behind_stop(groat__remote *remote)
     (void)pthread_mutex_unlock(&remote->lock);
     if (joinable)
         (void)pthread_join(remote->thread, NULL);
-    end_ms = groat__now_ms() + GROAT__REMOTE_BEHIND_MS;
+    end_ms = groat__now_ms() + GROAT__REMOTE_WRITE_MS;
     while ((w = take_first(remote)) != NULL) {
         if (w->leased && groat__now_ms() < end_ms) /* else it expires */
             groat__lease_give(remote->lease, &w->entry.key);

@@ -99,7 +99,7 @@ groat_status groat__remote_open(const groat__remote_options *options,
 
 void groat__remote_expect(groat__remote *remote)
 {
-    groat__behind_wake(remote);
+    groat__background_wake(remote);
 }
 
 void groat__remote_hurry(groat__remote *remote)
@@ -116,7 +116,7 @@ void groat__remote_close(groat__remote *remote)
 {
     if (remote == NULL)
         return;
-    groat__behind_stop(remote);
+    groat__background_stop(remote);
     groat__lease_close(remote->lease);
     groat__http_close(remote->http);
     free(remote->http_problem);
@@ -153,7 +153,7 @@ static bool is_asked(groat__remote *remote, const groat__digest *key)
     if (groat__breaker_is_closed(remote->breaker))
         return true;
     (void)atomic_fetch_add(&remote->skipped, 1);
-    groat__behind_wake(remote);
+    groat__background_wake(remote);
     return false;
 }
 
@@ -168,7 +168,7 @@ static bool fetch(groat__remote *remote, const char *identity,
     groat__remote_name(identity, key, x.name);
     groat__remote_ask(remote, &x, budget_ms);
     if (groat__remote_take(remote, &x, budget_ms, &verdict, out))
-        groat__behind_wake(remote);
+        groat__background_wake(remote);
     if (x.outcome == GROAT__OBJECT_ABSENT)
         (void)atomic_fetch_add(&remote->misses, 1);
     groat__exchange_free(&x);

@@ -31,11 +31,11 @@
 #include "groat_store.h"
 
 enum {
-    GROAT__REMOTE_TOOL_MS = 10000,  /* limit of a tool's exchange */
-    GROAT__REMOTE_BUDGET_MS = 950,  /* longest wait of a get      */
-    GROAT__REMOTE_BEHIND_MS = 2000, /* of a write, and of the queue at the *
-                                     * close                               */
-    GROAT__REMOTE_QUEUE = 64,       /* entries that wait to be written  */
+    GROAT__REMOTE_TOOL_MS = 10000, /* limit of a tool's exchange */
+    GROAT__REMOTE_BUDGET_MS = 950, /* longest wait of a get      */
+    GROAT__REMOTE_WRITE_MS = 2000, /* of a write, and of the queue at the *
+                                    * close                               */
+    GROAT__REMOTE_QUEUE = 64,      /* entries that wait to be written  */
     GROAT__REMOTE_QUEUE_BYTES = 64 << 20
 };
 
@@ -61,7 +61,7 @@ groat_status groat__remote_open(const groat__remote_options *options,
 void groat__remote_expect(groat__remote *remote);
 /* Ends the waits for other hosts; the waiters compile.  NULL is allowed. */
 void groat__remote_hurry(groat__remote *remote);
-/* Writes the queued entries, for four times GROAT__REMOTE_BEHIND_MS at most;
+/* Writes the queued entries, for four times GROAT__REMOTE_WRITE_MS at most;
  * see background.c.  NULL is allowed. */
 void groat__remote_close(groat__remote *remote);
 
@@ -228,7 +228,7 @@ bool groat__remote_look(groat__remote *remote, const groat__digest *key,
                         groat__store_blob *out);
 /* Judges the place by an exchange: updates breaker and counts, and logs the
  * first error and each opening.  budget_ms: the time that the exchange had.
- * True: the breaker opened; see groat__behind_wake(). */
+ * True: the breaker opened; see groat__background_wake(). */
 bool groat__remote_judge(groat__remote *remote, const groat__exchange *x,
                          unsigned budget_ms);
 
@@ -247,9 +247,9 @@ groat__http *groat__remote_http(groat__remote *remote, const char **why);
 void groat__remote_sleep(groat__remote *remote, double ms);
 /* Starts or wakes the background thread, which writes entries and tries
  * a place whose breaker is open. */
-void groat__behind_wake(groat__remote *remote);
+void groat__background_wake(groat__remote *remote);
 /* Ends the background thread. */
-void groat__behind_stop(groat__remote *remote);
+void groat__background_stop(groat__remote *remote);
 
 /* Whether a text is a valid object name, or that of a file in a folder into
  * which an object is written or was written by a process that was killed. */

@@ -143,7 +143,7 @@ static void look(const wish *w, sight *seen)
             seen->state = GROAT__LEASE_FREE;
     }
     if (seen->state == GROAT__LEASE_NONE)
-        groat__behind_wake(w->remote);
+        groat__background_wake(w->remote);
 }
 
 /* Waits for the entry while another host makes it; true: it is found.  The
@@ -183,7 +183,7 @@ static groat__remote_claim claim(const wish *w, sight *seen)
     if (seen->state == GROAT__LEASE_FREE)
         return GROAT__REMOTE_ALONE;
     if (seen->state == GROAT__LEASE_NONE)
-        groat__behind_wake(remote);
+        groat__background_wake(remote);
     if (seen->state == GROAT__LEASE_TAKEN) {
         (void)atomic_fetch_add(&remote->lease_waits, 1);
         if (wait_for(w, seen))

@@ -20,8 +20,10 @@ copy() {
     echo "driver $1" >"my_$1/run.def"
 }
 
-# refuses NAME TEXT: my_plain_read is refused with a text.
+# refuses NAME TEXT [LINES]: my_plain_read, with these lines in run.def, is
+# refused with a text.
 refuses() {
+    [ $# -lt 3 ] || printf '%b' "$3" >my_plain_read/run.def
     expect "$1" 2 run ./my_plain_read --target cpu:gfx950
     says "$1: says why" "$2"
 }
@@ -49,18 +51,12 @@ answers "is told with its line" "here at my_tile_loader_lds/my_tile_loader_lds.h
 # ---- what a driver cannot drive ------------------------------------------------
 cp my_plain_read/run.def good.def
 cp my_plain_read/params.def good.params
-echo "driver plain_raed" >my_plain_read/run.def
-refuses "no such family" "my_plain_read/run.def line 1: 'plain_raed' is no family of the library"
-printf '# a variant\ndriver plain_read\ngrid 3\n' >my_plain_read/run.def
-refuses "more than a driver" "my_plain_read/run.def line 2: a driver stands alone"
-printf 'driver plain_read\ndriver plain_read\n' >my_plain_read/run.def
-refuses "two drivers" "run.def line 2: driver is there once, in line 1"
-echo "driver plain_read now" >my_plain_read/run.def
-refuses "a word too many" "the end of the line expected"
-echo "driver" >my_plain_read/run.def
-refuses "no name" "the name of a family of the library expected"
-echo "driver my_plain_read" >my_plain_read/run.def
-refuses "itself" "'my_plain_read' is no family of the library"
+refuses "no such family" "my_plain_read/run.def line 1: 'plain_raed' is no family of the library" 'driver plain_raed\n'
+refuses "more than a driver" "my_plain_read/run.def line 2: a driver stands alone" '# a variant\ndriver plain_read\ngrid 3\n'
+refuses "two drivers" "run.def line 2: driver is there once, in line 1" 'driver plain_read\ndriver plain_read\n'
+refuses "a word too many" "the end of the line expected" 'driver plain_read now\n'
+refuses "no name" "the name of a family of the library expected" 'driver\n'
+refuses "itself" "'my_plain_read' is no family of the library" 'driver my_plain_read\n'
 cp good.def my_plain_read/run.def
 sed -i 's/unroll/turns/g' my_plain_read/params.def
 refuses "a parameter less" "the driver of plain_read reads parameter 'unroll'"
