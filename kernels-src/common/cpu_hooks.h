@@ -7,7 +7,7 @@
  */
 #pragma once
 
-enum { GROAT_CPU_HOOKS_VERSION = 14 };
+enum { GROAT_CPU_HOOKS_VERSION = 15 };
 
 enum { GROAT_CPU_EXACT = 256 };
 
@@ -46,14 +46,18 @@ enum {
 };
 
 /* Kinds of plain access. */
-enum { GROAT_CPU_READ, GROAT_CPU_WRITE, GROAT_CPU_ATOMIC };
+enum {
+    GROAT_CPU_READ,
+    GROAT_CPU_WRITE,
+    GROAT_CPU_ATOMIC,
+    GROAT_CPU_VOLATILE_READ,
+    GROAT_CPU_VOLATILE_WRITE
+};
 
 struct groat_cpu_env;
 
 /* Memory areas of a kernel that accesses memory through pointers. */
 struct groat_cpu_plain {
-    unsigned char *shared; /* all arrays of a block: the thread-local       */
-    unsigned long shared_bytes; /* variables, whose place the loader knows  */
     const unsigned char *image; /* the kernel's code and constants */
     unsigned long image_bytes;
 };
@@ -174,6 +178,8 @@ struct groat_cpu_ops {
      * is quoted, has to be.  Does not return. */
     void (*misaligned)(struct groat_cpu_env *env, const void *address,
                        unsigned unit, const char *type, const void *from);
+    /* Waits until all earlier blocks of the grid have ended. */
+    void (*take_turn)(struct groat_cpu_env *env);
 };
 
 struct groat_cpu_env {
@@ -184,5 +190,5 @@ struct groat_cpu_env {
     unsigned cluster_rank;
     unsigned again; /* GROAT_CPU_FIRST or another */
     const struct groat_cpu_ops *ops;
-    const unsigned char *shared; /* of a kernel that reports its accesses  */
+    unsigned char *shared; /* of a kernel that reports its accesses */
 };

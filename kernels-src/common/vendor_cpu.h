@@ -13,7 +13,8 @@
 #define GROAT_CPU_SILENT 0
 #endif
 #define GROAT_PRINT(...) \
-    ((void)(GROAT_CPU_SILENT || groat::cpu_env->again != 0 || dprintf(2, __VA_ARGS__)))
+    ((void)(GROAT_CPU_SILENT || groat::cpu_env->again != 0 || \
+            (groat::cpu_env->ops->take_turn(groat::cpu_env), dprintf(2, __VA_ARGS__))))
 #define GROAT_UNROLL
 #define GROAT_ROLLED
 extern "C" int dprintf(int file, const char *format, ...)
@@ -96,12 +97,18 @@ struct alignas(16) vec8 {
     vec4 low, high;
 };
 
-#ifdef GROAT_CPU_TOLD
-// Not thread-local, as TLS is a block's shared memory; launches run one by one.
-static groat_cpu_env *cpu_env;
-#else
 // Aligned because ASan mistakes the 16 bytes before a TLS block that starts 16
 // bytes into a page for a glibc header, and its leak check then reads anywhere.
+#ifdef GROAT_CPU_TOLD
+// The other thread-local variables are a block's shared memory.  This one has a
+// section before theirs, which it fills to a multiple of its alignment.
+struct alignas(64) env_slot {
+    groat_cpu_env *env;
+};
+
+__attribute__((used, section(".tdata"))) static thread_local env_slot own_slot;
+#define cpu_env own_slot.env
+#else
 alignas(64) static thread_local groat_cpu_env *cpu_env;
 #endif
 
@@ -684,11 +691,24 @@ GROAT_TOLD_SET(__tsan_memset)
     GROAT_TOLD(__tsan_unaligned_read##bytes, bytes, GROAT_CPU_READ) \
     GROAT_TOLD(__tsan_unaligned_write##bytes, bytes, GROAT_CPU_WRITE)
 
+#define GROAT_TOLD_VOLATILE(bytes) \
+    GROAT_TOLD(__tsan_volatile_read##bytes, bytes, GROAT_CPU_VOLATILE_READ) \
+    GROAT_TOLD(__tsan_volatile_write##bytes, bytes, GROAT_CPU_VOLATILE_WRITE) \
+    GROAT_TOLD(__tsan_unaligned_volatile_read##bytes, bytes, \
+               GROAT_CPU_VOLATILE_READ) \
+    GROAT_TOLD(__tsan_unaligned_volatile_write##bytes, bytes, \
+               GROAT_CPU_VOLATILE_WRITE)
+
 GROAT_TOLD_BYTES(1)
 GROAT_TOLD_BYTES(2)
 GROAT_TOLD_BYTES(4)
 GROAT_TOLD_BYTES(8)
 GROAT_TOLD_BYTES(16)
+GROAT_TOLD_VOLATILE(1)
+GROAT_TOLD_VOLATILE(2)
+GROAT_TOLD_VOLATILE(4)
+GROAT_TOLD_VOLATILE(8)
+GROAT_TOLD_VOLATILE(16)
 GROAT_TOLD_RANGE(__tsan_read_range, GROAT_CPU_READ)
 GROAT_TOLD_RANGE(__tsan_write_range, GROAT_CPU_WRITE)
 

@@ -4,7 +4,7 @@
  * process, keeps the list of "device" buffers that a kernel may touch, and
  * hands launches to judge.c.  Invariant: an address in the list is a live
  * allocation of its size.  Locking: the list has a mutex; a launch works on a
- * copy, so launches run in parallel, except those that take `plain`.
+ * copy, so launches run in parallel.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -58,8 +58,6 @@ typedef struct cpu {
     void *trace_user;
     groat_judge_progress_fn *progress;
     void *progress_user;
-    pthread_mutex_t plain; /* held by a launch of code that reports its     *
-                            * pointer accesses                              */
 } cpu;
 
 struct groat__module {
@@ -85,7 +83,6 @@ static void cpu_close(void *state)
         free((void *)(uintptr_t)c->ranges[i].address);
     free(c->ranges);
     (void)pthread_mutex_destroy(&c->lock);
-    (void)pthread_mutex_destroy(&c->plain);
     free(c);
 }
 
@@ -94,8 +91,7 @@ static groat_status cpu_search(const groat__env *env, void **state,
 {
     cpu *c = calloc(1, sizeof(*c));
 
-    if (c == NULL || pthread_mutex_init(&c->lock, NULL) != 0 ||
-        pthread_mutex_init(&c->plain, NULL) != 0) {
+    if (c == NULL || pthread_mutex_init(&c->lock, NULL) != 0) {
         free(c);
         return groat__fail(error, GROAT_NO_MEMORY, "no memory");
     }
@@ -419,36 +415,53 @@ typedef struct tls {
 
 extern void *__tls_get_addr(tls *variable);
 
-/* The thread-local variables of the code at an address. */
+/* The shared memory of the code at an address: its thread-local variables
+ * without an initial value, which lie behind those with one. */
 typedef struct found_tls {
     const unsigned char *image;
-    unsigned long module;
+    tls start;
     size_t bytes;
+    bool set; /* there are variables with one, besides the pointer of bind() */
 } found_tls;
 
 static int find_tls(struct dl_phdr_info *info, size_t size, void *user)
 {
+    enum { OWN_SLOT = 64 /* bytes, see common/vendor_cpu.h */ };
     found_tls *found = user;
 
     (void)size;
     if (info->dlpi_addr != (uintptr_t)found->image)
         return 0;
-    found->module = info->dlpi_tls_modid;
-    for (size_t i = 0; i < info->dlpi_phnum; i++)
-        if (info->dlpi_phdr[i].p_type == PT_TLS)
-            found->bytes = info->dlpi_phdr[i].p_memsz;
+    found->start.module = info->dlpi_tls_modid;
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+
+        if (part->p_type != PT_TLS)
+            continue;
+        found->set = part->p_filesz > OWN_SLOT;
+        found->start.offset = (part->p_filesz + part->p_align - 1) /
+                              part->p_align * part->p_align;
+        if (part->p_memsz > found->start.offset)
+            found->bytes = part->p_memsz - found->start.offset;
+    }
     return 1;
 }
 
 /* Static shared memory is known only here, with what the compiler put between
  * variables: CUDA's bound, and the device's of all. */
 static groat_status check_shared(const groat__judge_launch *launch,
-                                 size_t bytes, unsigned dynamic,
-                                 groat_error *error)
+                                 const found_tls *found, groat_error *error)
 {
     enum { STATIC_MOST = 48 << 10, BETWEEN = 1 << 10 };
+    size_t bytes = found->bytes;
+    unsigned dynamic = launch->shared_bytes;
     size_t fixed = bytes > dynamic ? bytes - dynamic : 0;
 
+    if (found->set)
+        return groat__fail(error, GROAT_INVALID,
+                           "%s: a variable in shared memory has an initial "
+                           "value, which CUDA does not allow",
+                           launch->kernel);
     if (fixed > STATIC_MOST + BETWEEN)
         return groat__fail(error, GROAT_INVALID,
                            "%s: a block has %zu bytes of static shared memory; "
@@ -463,32 +476,36 @@ static groat_status check_shared(const groat__judge_launch *launch,
     return GROAT_OK;
 }
 
-/* Launches code that reports its pointer accesses, one launch at a time.  Its
- * shared memory is its thread-local variables in this thread. */
-static groat_status run_plain(cpu *c, const groat__module *module,
+static unsigned char *own_shared(void *user)
+{
+    const found_tls *found = user;
+    tls start = found->start;
+
+    return __tls_get_addr(&start);
+}
+
+/* Launches code that reports its pointer accesses.  Its shared memory is its
+ * thread-local variables, so each host thread has one. */
+static groat_status run_plain(const groat__module *module,
                               groat__judge_launch *launch, groat_error *error)
 {
-    struct groat_cpu_plain *plain = &launch->plain;
     found_tls found = {0};
     groat_status status;
 
     if (launch->stack_bytes < STACK_BYTES_LONG)
         launch->stack_bytes = STACK_BYTES_LONG;
-    module->plain(plain);
-    found.image = plain->image;
+    module->plain(&launch->plain);
+    found.image = launch->plain.image;
     (void)dl_iterate_phdr(find_tls, &found);
-    if (found.bytes > 0) {
-        plain->shared = __tls_get_addr(&(tls){found.module, 0});
-        plain->shared_bytes = found.bytes;
-        status = check_shared(launch, found.bytes, launch->shared_bytes, error);
+    if (found.bytes > 0 || found.set) {
+        status = check_shared(launch, &found, error);
         if (status != GROAT_OK)
             return status;
+        launch->shared_of = own_shared;
+        launch->shared_user = &found;
         launch->shared_bytes = (unsigned)found.bytes;
     }
-    (void)pthread_mutex_lock(&c->plain);
-    status = groat__judge_run(launch, error);
-    (void)pthread_mutex_unlock(&c->plain);
-    return status;
+    return groat__judge_run(launch, error);
 }
 
 static groat_status cpu_launch(void *state, groat__module *module,
@@ -528,7 +545,7 @@ static groat_status cpu_launch(void *state, groat__module *module,
     judged.stack_bytes = c->sanitize ? STACK_BYTES_SANITIZE : STACK_BYTES;
     judged.places = &places;
     status = module->plain == NULL ? groat__judge_run(&judged, error)
-                                   : run_plain(c, module, &judged, error);
+                                   : run_plain(module, &judged, error);
     if (status == GROAT_JUDGED && groat__error_is_whole(error))
         tell_lines(c, module, &places, error);
     free(ranges);

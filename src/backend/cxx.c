@@ -92,6 +92,23 @@ static size_t add_own(const cxx *c, const char **options)
     return sizeof(of_gcc) / sizeof(of_gcc[0]);
 }
 
+/* Puts what makes the compiler report accesses through pointers. */
+static size_t add_pointers(const cxx *c, const char **options)
+{
+    /* Copies have to be calls, which common/vendor_cpu.h defines. */
+    static const char *const all[] = {
+        "-fsanitize=thread,alignment", "-fno-builtin-memcpy",
+        "-fno-builtin-memmove", "-fno-builtin-memset"};
+    size_t count = sizeof(all) / sizeof(all[0]);
+
+    memcpy(options, all, sizeof(all));
+    if (!c->gcc)
+        options[count++] = "-mllvm";
+    options[count++] = c->gcc ? "--param=tsan-distinguish-volatile=1"
+                              : "-tsan-distinguish-volatile=1";
+    return count;
+}
+
 static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
 {
     /* The judge is told of array indices out of bounds (common/vendor_cpu.h),
@@ -112,10 +129,6 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
     static const char *const sanitize[] = {
         "-O1", "-g1", "-fsanitize=address,undefined",
         "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"};
-    /* Copies have to be calls, which common/vendor_cpu.h defines. */
-    static const char *const pointers[] = {
-        "-fsanitize=thread,alignment", "-fno-builtin-memcpy",
-        "-fno-builtin-memmove", "-fno-builtin-memset"};
     /* Reading a local that is certainly unset is an error.  Code of the PLT
      * would belong to no line where a signal interrupts it.  The kernel's own
      * functions come before the process's of the same name. */
@@ -140,8 +153,8 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
         options[count++] = common[i];
     count += add_own(c, options + count);
     count += add_locals(c, options + count);
-    for (size_t i = 0; c->pointers && i < 4; i++)
-        options[count++] = pointers[i];
+    if (c->pointers)
+        count += add_pointers(c, options + count);
     for (size_t i = 0; !c->sanitize && i < sizeof(plain) / sizeof(plain[0]);
          i++)
         options[count++] = plain[i];

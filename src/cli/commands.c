@@ -106,6 +106,9 @@
         "output", "[NAME=]FILE", GROAT__OPTION_LIST, AT(outputs), 0, 0,        \
             "write an output buffer (the first) there, raw or as .npy"         \
     }
+#define ROW_JOBS                                                               \
+    COUNT("jobs", jobs, 1, 256,                                                \
+          "cpu targets: host threads for the blocks (the cores)")
 #define ROW_POINTERS                                                           \
     FLAG("pointers", pointers,                                                 \
          "cpu targets: judge accesses through pointers, too")
@@ -135,8 +138,7 @@ static const groat__option run_options[] = {
     ROW_EXPECT,
     ROW_OUTPUT,
     ROW_TIMEOUT,
-    COUNT("jobs", jobs, 1, 256,
-          "cpu targets: host threads for the blocks (the cores)"),
+    ROW_JOBS,
     ROW_REPEAT,
     FLAG("time", time, "time by device events even with one launch"),
     FLAG("sanitize", sanitize, "cpu targets: build kernels with ASan, UBSan"),
@@ -169,6 +171,7 @@ static const groat__option judge_options[] = {
     ROW_EXPECT,
     ROW_OUTPUT,
     ROW_TIMEOUT,
+    ROW_JOBS,
     ROW_HELP,
     ROWS_END,
 };

@@ -84,6 +84,7 @@ static const struct groat_cpu_ops hooks = {
     groat__judge_active_lanes,
     groat__judge_compared,
     groat__judge_misaligned,
+    groat__judge_take_turn,
 };
 
 /* ---- a cluster --------------------------------------------------------- */
@@ -167,8 +168,8 @@ static bool make_blocks(groat__judge *j)
     j->blocks = calloc(j->block_count, sizeof(*j->blocks));
     for (size_t b = 0; j->blocks != NULL && b < j->block_count; b++) {
         /* Of exactly the block's size, so that ASan sees stray pointers. */
-        j->blocks[b].shared = j->launch->plain.shared != NULL
-                                  ? j->launch->plain.shared
+        j->blocks[b].shared = j->env.shared != NULL
+                                  ? j->env.shared
                                   : malloc(bytes + (bytes == 0));
         j->blocks[b].shadows = calloc(bytes + 1, sizeof(*j->blocks[b].shadows));
         j->blocks[b].unwritten = calloc(bytes + 1, 1);
@@ -185,7 +186,7 @@ static bool set_up(groat__judge *j, uint32_t **order)
     size_t lanes = (size_t)t->arch->wave_lanes;
 
     j->body = run_thread;
-    j->env.shared = t->plain.shared;
+    j->env.shared = t->shared_of == NULL ? NULL : t->shared_of(t->shared_user);
     j->threads = volume(t->block);
     j->block_count = volume(t->cluster);
     j->fiber_count = j->threads * j->block_count;
@@ -212,7 +213,7 @@ static void tear_down(groat__judge *j)
     groat__judge_drop_barriers(j);
     groat__judge_unwritten_drop(j);
     for (size_t b = 0; j->blocks != NULL && b < j->block_count; b++) {
-        if (j->blocks[b].shared != j->launch->plain.shared)
+        if (j->blocks[b].shared != j->env.shared)
             free(j->blocks[b].shared);
         free(j->blocks[b].shadows);
     }
@@ -379,9 +380,8 @@ static groat_status run_workers(groat__judge_grid *grid, worker *workers,
     return status;
 }
 
-/* Trace events are delivered in order, and a kernel that reports its pointer
- * accesses has one shared memory: such launches use one host thread.  Each
- * fiber takes two mappings, of which a process has 65,530 by default. */
+/* Trace events are delivered in order, by one host thread.  Each fiber takes
+ * two mappings, of which a process has 65,530 by default. */
 static size_t count_threads(const groat__judge_launch *t)
 {
     enum { MAPPINGS = 32000 };
@@ -391,8 +391,7 @@ static size_t count_threads(const groat__judge_launch *t)
 
     if (threads > most)
         threads = most == 0 ? 1 : most;
-
-    if (t->trace != NULL || t->plain.image != NULL)
+    if (t->trace != NULL)
         return 1;
     for (int i = 0; i < 3; i++)
         clusters *= t->grid[i] / t->cluster[i];

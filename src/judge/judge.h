@@ -40,6 +40,9 @@ typedef struct groat__judge_launch {
     unsigned shared_bytes;
     size_t args_bytes;
     struct groat_cpu_plain plain; /* of a kernel that reports its accesses */
+    unsigned char *(*shared_of)(void *user); /* of such a kernel that has some:
+                                              * the calling thread's; or NULL */
+    void *shared_user;
     const groat__judge_range *ranges;
     size_t range_count;
     uint64_t seed;
@@ -69,9 +72,9 @@ typedef struct groat__judge_launch {
  *   - threads that wait for ever, and launches that do not end in time.
  * Copies land when a wait forces them to, never earlier.  seed 0 runs threads
  * in order; other seeds permute what the arch leaves open.
- * Clusters run on several host threads unless there is a trace callback or the
- * kernel reports its pointer accesses.  Findings do not depend on the number
- * of host threads if blocks communicate through atomics only.
+ * Clusters run on several host threads unless there is a trace callback.
+ * Findings do not depend on the number of host threads if blocks communicate
+ * through atomic and volatile accesses only.
  * Errors: JUDGED (the finding: kernel, block, thread, byte), NO_MEMORY,
  * LAUNCH_FAILED (the kernel was compiled for another version of the judge),
  * INVALID (a cluster shape that does not fit the grid or the arch). */

@@ -27,14 +27,21 @@ static uint64_t gap(uint64_t address, uint64_t object, uint64_t bytes)
     return address - object < bytes ? 0 : address - object - bytes + 1;
 }
 
+/* The distance of an address from the start of shared memory, which is small if
+ * it lies there.  Families address theirs by offsets, not by pointers. */
+static uint64_t offset_of(const groat__judge *j, uint64_t address)
+{
+    return j->env.shared == NULL ? UINT64_MAX
+                                 : address - (uint64_t)(uintptr_t)j->env.shared;
+}
+
 /* Whether the address is near shared memory, and nearer than to any buffer. */
 static bool is_near_shared(const groat__judge *j, uint64_t address)
 {
-    const struct groat_cpu_plain *plain = &j->launch->plain;
-    uint64_t far =
-        gap(address, (uint64_t)(uintptr_t)plain->shared, plain->shared_bytes);
+    uint64_t far = gap(address, (uint64_t)(uintptr_t)j->env.shared,
+                       j->launch->shared_bytes);
 
-    if (plain->shared == NULL || far > NEAR)
+    if (j->env.shared == NULL || far > NEAR)
         return false;
     for (size_t i = 0; i < j->launch->range_count; i++)
         if (gap(address, j->launch->ranges[i].address,
@@ -88,21 +95,44 @@ static bool is_own(groat__judge *j, uint64_t address, unsigned long bytes,
     return false;
 }
 
+/* Makes volatile accesses of memory that blocks share, and atomic ones, wait
+ * for earlier blocks.  Returns the kind without "volatile". */
+static unsigned await_turn(groat__judge *j, uint64_t address, unsigned kind)
+{
+    const stack_t *stack = &groat__judge_fiber(j)->stand.context.uc_stack;
+
+    if (kind >= GROAT_CPU_ATOMIC &&
+        offset_of(j, address) >= j->launch->shared_bytes &&
+        !is_in(address, stack->ss_sp, stack->ss_size) &&
+        !groat__judge_grid_await(j->grid, j->number))
+        groat__judge_abandon(j);
+    if (kind == GROAT_CPU_VOLATILE_READ)
+        return GROAT_CPU_READ;
+    return kind == GROAT_CPU_VOLATILE_WRITE ? GROAT_CPU_WRITE : kind;
+}
+
+void groat__judge_take_turn(struct groat_cpu_env *env)
+{
+    groat__judge *j = groat__judge_enter(env);
+
+    if (!groat__judge_grid_await(j->grid, j->number))
+        groat__judge_abandon(j);
+}
+
 void groat__judge_touch(struct groat_cpu_env *env, const void *address,
                         unsigned long bytes, unsigned kind, const void *from)
 {
     groat__judge *j = groat__judge_at(env, from);
-    const groat__judge_launch *launch = j->launch;
-    const struct groat_cpu_plain *plain = &launch->plain;
-    const char *verb = kind == GROAT_CPU_READ ? "reads" : "writes";
     uint64_t at = (uint64_t)(uintptr_t)address;
-    uint64_t shared;
+    uint64_t shared = offset_of(j, at);
+    const char *verb;
 
+    kind = await_turn(j, at, kind);
+    verb = kind == GROAT_CPU_READ ? "reads" : "writes";
     if (is_own(j, at, bytes, verb, kind != GROAT_CPU_READ))
         return;
-    shared = at - (uint64_t)(uintptr_t)plain->shared;
-    if (is_in(at, plain->shared, plain->shared_bytes) &&
-        bytes <= plain->shared_bytes - shared)
+    if (shared < j->launch->shared_bytes &&
+        bytes <= j->launch->shared_bytes - shared)
         groat__judge_touch_shared(j, (uint32_t)shared, (uint32_t)bytes, kind);
     else if (is_near_shared(j, at))
         report_shared(j, (int64_t)shared, bytes, verb);
@@ -122,16 +152,15 @@ void groat__judge_misaligned(struct groat_cpu_env *env, const void *address,
                              unsigned unit, const char *type, const void *from)
 {
     groat__judge *j = groat__judge_at(env, from);
-    const struct groat_cpu_plain *plain = &j->launch->plain;
     uint64_t at = (uint64_t)(uintptr_t)address;
+    uint64_t shared = offset_of(j, at);
 
-    if (is_in(at, plain->shared, plain->shared_bytes))
+    if (shared < j->launch->shared_bytes)
         groat__judge_report(
             j,
             "uses a pointer to %s at byte %llu of shared memory, no "
             "multiple of %u",
-            type, (unsigned long long)(at - (uint64_t)(uintptr_t)plain->shared),
-            unit);
+            type, (unsigned long long)shared, unit);
     if (is_own(j, at, 1, "uses", false))
         groat__judge_report(
             j, "uses a pointer to %s in its local memory, no multiple of %u",
