@@ -216,10 +216,14 @@ libgroat_internal_la_SOURCES += \
 	%D%/judge/copies.h \
 	%D%/judge/deadlock.c \
 	%D%/judge/deadlock.h \
+	%D%/judge/device.c \
+	%D%/judge/device.h \
 	%D%/judge/fiber.c \
 	%D%/judge/fiber.h \
 	%D%/judge/grid.c \
 	%D%/judge/grid.h \
+	%D%/judge/held.c \
+	%D%/judge/held.h \
 	%D%/judge/judge.c \
 	%D%/judge/judge.h \
 	%D%/judge/time_limit.c \
@@ -236,8 +240,12 @@ libgroat_internal_la_SOURCES += \
 	%D%/judge/order.h \
 	%D%/judge/pointers.c \
 	%D%/judge/pointers.h \
+	%D%/judge/races.c \
+	%D%/judge/races.h \
 	%D%/judge/schedule.c \
 	%D%/judge/schedule.h \
+	%D%/judge/spans.c \
+	%D%/judge/spans.h \
 	%D%/judge/threads.c \
 	%D%/judge/threads.h \
 	%D%/judge/tma.c \

@@ -444,6 +444,7 @@ groat_cli_tests = \
 	%D%/cli/judge_forms.sh \
 	%D%/cli/judge_half.sh \
 	%D%/cli/judge_names.sh \
+	%D%/cli/judge_races.sh \
 	%D%/cli/json.sh \
 	%D%/cli/losses.sh \
 	%D%/cli/manual.sh \

@@ -282,20 +282,6 @@ void groat__judge_report(groat__judge *j, const char *format, ...)
     groat__judge_leave(j);
 }
 
-void groat__judge_settle_store(groat__judge *j)
-{
-    groat__judge_held *held = &j->held;
-    bool same = memcmp(held->before, j->block->shared + held->address,
-                       held->bytes) == 0;
-
-    held->bytes = 0;
-    if (same)
-        return;
-    j->finding = held->finding;
-    j->failed = true;
-    groat__judge_leave(j);
-}
-
 void groat__judge_abandon(groat__judge *j)
 {
     j->failed = true;

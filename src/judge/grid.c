@@ -20,6 +20,7 @@ bool groat__judge_grid_open(groat__judge_grid *grid,
     grid->failed = grid->clusters;
     grid->finding.status = GROAT_OK;
     grid->threads = threads;
+    grid->spans = (groat__spans){0};
     grid->taken = malloc(threads * sizeof(*grid->taken));
     if (grid->taken == NULL)
         return false;
@@ -34,6 +35,7 @@ void groat__judge_grid_close(groat__judge_grid *grid)
 {
     (void)pthread_cond_destroy(&grid->ended);
     (void)pthread_mutex_destroy(&grid->lock);
+    groat__spans_drop(&grid->spans);
     free(grid->taken);
 }
 
@@ -76,6 +78,16 @@ void groat__judge_grid_find(groat__judge_grid *grid, uint64_t number,
         grid->finding = *finding;
     }
     (void)pthread_mutex_unlock(&grid->lock);
+}
+
+bool groat__judge_grid_add(groat__judge_grid *grid, groat__spans *spans)
+{
+    bool added;
+
+    (void)pthread_mutex_lock(&grid->lock);
+    added = groat__spans_join(&grid->spans, spans);
+    (void)pthread_mutex_unlock(&grid->lock);
+    return added;
 }
 
 /* With the lock held. */

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "judge/judge.h"
+#include "judge/spans.h"
 
 /* The finding of a cluster. */
 typedef struct groat__judge_finding {
@@ -31,6 +32,7 @@ typedef struct groat__judge_grid {
     uint64_t *taken; /* by thread: its cluster, or `clusters` */
     size_t threads;
     groat__judge_finding finding; /* of cluster `failed` */
+    groat__spans spans;           /* of host threads that have ended */
 } groat__judge_grid;
 
 /* threads  host threads that will take clusters, at least 1.
@@ -51,6 +53,9 @@ void groat__judge_grid_corner(const groat__judge_grid *grid, uint64_t number,
 /* Keeps the finding of a cluster unless an earlier cluster has one. */
 void groat__judge_grid_find(groat__judge_grid *grid, uint64_t number,
                             const groat__judge_finding *finding);
+/* Takes what the clusters of a host thread did to device memory.  False: no
+ * memory. */
+bool groat__judge_grid_add(groat__judge_grid *grid, groat__spans *spans);
 /* Waits until every cluster before this one has ended; false when one of them
  * has a finding. */
 bool groat__judge_grid_await(groat__judge_grid *grid, uint64_t number);

@@ -5,22 +5,25 @@
  * the state of a cluster, and the host threads that run one cluster after the
  * other, handed out by grid.c.  The parts: fiber.c (threads), schedule.c (which
  * runs next), meet.c (threads that wait for each other), order.c (happens
- * before), memory.c, pointers.c and atomic.c (accesses), wave.c, warp_mma.c and
- * uniform.c (wave-wide operations), mbarrier.c, tma.c, copies.c and wgmma.c
- * (NVIDIA's mbarriers, copy engine and wgmma), trace.c (trace of accesses),
- * unwritten.c (reads of unwritten bytes), deadlock.c, time_limit.c and
- * threads.c (launches that do not end).  cxx.c and cpu.c compile
- * and load kernels.
+ * before), memory.c, pointers.c and atomic.c (accesses), held.c (stores that
+ * have happened), device.c, spans.c and races.c (races on device memory),
+ * wave.c, warp_mma.c and uniform.c (wave-wide operations), mbarrier.c, tma.c,
+ * copies.c and wgmma.c (NVIDIA's mbarriers, copy engine and wgmma), trace.c
+ * (trace of accesses), unwritten.c (reads of unwritten bytes), deadlock.c,
+ * time_limit.c and threads.c (launches that do not end).  cxx.c and cpu.c
+ * compile and load kernels.
  */
 #include "judge/judge.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "judge/atomic.h"
+#include "judge/device.h"
 #include "judge/fiber.h"
 #include "judge/grid.h"
 #include "judge/mbarrier.h"
@@ -28,6 +31,7 @@
 #include "judge/memory.h"
 #include "judge/order.h"
 #include "judge/pointers.h"
+#include "judge/races.h"
 #include "judge/schedule.h"
 #include "judge/tma.h"
 #include "judge/uniform.h"
@@ -133,6 +137,7 @@ static void run_cluster(groat__judge *j, const unsigned corner[3],
 {
     j->path = 0;
     j->held.bytes = 0;
+    groat__judge_device_forget(j);
     j->start_ns = groat__now_ns();
     j->random = j->launch->seed + j->number * RANDOM_STEP;
     j->clocks_on = false;
@@ -212,6 +217,8 @@ static void tear_down(groat__judge *j)
     groat__judge_drop_fibers(j);
     groat__judge_drop_barriers(j);
     groat__judge_unwritten_drop(j);
+    groat__judge_device_drop(j);
+    groat__spans_drop(&j->spans);
     for (size_t b = 0; j->blocks != NULL && b < j->block_count; b++) {
         if (j->blocks[b].shared != j->env.shared)
             free(j->blocks[b].shared);
@@ -279,6 +286,15 @@ typedef struct worker {
     pthread_t thread;
 } worker;
 
+static void fail_starved(groat__judge *j)
+{
+    j->failed = true;
+    j->finding = (groat__judge_finding){.status = GROAT_NO_MEMORY};
+    (void)snprintf(j->finding.text, sizeof(j->finding.text),
+                   "no memory for what %s did to device memory",
+                   j->launch->kernel);
+}
+
 static void run_clusters(groat__judge *j, size_t thread, uint32_t *order)
 {
     const groat__judge_launch *launch = j->launch;
@@ -292,8 +308,14 @@ static void run_clusters(groat__judge *j, size_t thread, uint32_t *order)
         groat__judge_unwritten_forget(j);
         run_cluster(j, corner, order);
         groat__judge_unwritten_settle(j, run_cluster, corner, order);
+        if (!j->failed && !groat__judge_device_hand_over(j))
+            fail_starved(j);
         if (j->failed)
             groat__judge_grid_find(j->grid, j->number, &j->finding);
+    }
+    if (!groat__judge_grid_add(j->grid, &j->spans)) {
+        fail_starved(j);
+        groat__judge_grid_find(j->grid, 0, &j->finding);
     }
 }
 
@@ -415,6 +437,8 @@ groat_status groat__judge_run(const groat__judge_launch *launch,
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for the judge");
     }
     status = run_workers(&grid, workers, error);
+    if (status == GROAT_OK && grid.finding.status == GROAT_OK)
+        groat__judge_find_race(&grid);
     if (status == GROAT_OK && grid.finding.status != GROAT_OK) {
         status =
             groat__fail(error, grid.finding.status, "%s", grid.finding.text);

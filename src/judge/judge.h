@@ -64,6 +64,8 @@ typedef struct groat__judge_launch {
  *     after another wave (NVIDIA: thread) wrote it, with no barrier or mbarrier
  *     phase in between; shared memory written or copied into in such a way,
  *   - copies in flight when a thread ends, counts past the hardware's,
+ *   - races on device memory: in a cluster, and, once all have ended, between
+ *     clusters,
  *   - values that must be equal in a wave and are not,
  *   - mbarriers used before they are made, arrivals or counts beyond their
  *     range, engine copies that no phase expects, boxes that do not fit,

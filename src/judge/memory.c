@@ -17,7 +17,9 @@
 #include <string.h>
 
 #include "judge/copies.h"
+#include "judge/device.h"
 #include "judge/fiber.h"
+#include "judge/held.h"
 #include "judge/meet.h"
 #include "judge/order.h"
 #include "judge/trace.h"
@@ -230,21 +232,15 @@ static bool hold_store(groat__judge *j, uint32_t address, uint32_t bytes,
                        uint32_t at)
 {
     const groat__shadow *s = &j->block->shadows[at];
-    groat__judge_held *held = &j->held;
 
     if (!is_raced(j, s) || s->atomic || !groat__judge_is_thread(j, s->writer) ||
-        bytes > sizeof(held->before))
+        bytes > sizeof(j->held.before))
         return false;
     check_readers(j, j->block, at, "writes", false);
-    if (held->bytes != 0 || j->failed)
+    if (j->held.bytes != 0 || j->failed)
         return true;
     blame_race(j, s, at, "writes");
-    held->finding = j->finding;
-    held->address = address;
-    held->bytes = bytes;
-    memcpy(held->before, j->block->shared + address, bytes);
-    j->finding = (groat__judge_finding){0};
-    j->failed = false;
+    groat__judge_hold(j, j->block->shared + address, bytes, false);
     return true;
 }
 
@@ -501,6 +497,7 @@ void groat__judge_global_load(struct groat_cpu_env *env,
 
     groat__judge_check_device(j, address, bytes, "reads");
     groat__judge_check_alignment(j, address, bytes, "reads");
+    groat__judge_device_load(j, address, bytes);
     memcpy(to, (const void *)(uintptr_t)address, bytes);
     groat__judge_note(j, GROAT_ACCESS_LOAD, 0, bytes, address, true);
     count_one(j);
@@ -515,6 +512,7 @@ void groat__judge_global_store(struct groat_cpu_env *env,
     groat__judge_check_device(j, address, bytes, "writes");
     groat__judge_check_alignment(j, address, bytes, "writes");
     groat__judge_unwritten_keep(j, address, bytes);
+    groat__judge_device_store(j, address, bytes, from);
     memcpy((void *)(uintptr_t)address, from, bytes);
     groat__judge_note(j, GROAT_ACCESS_STORE, 0, bytes, address, true);
     count_one(j);
@@ -552,16 +550,6 @@ typedef struct view {
     uint32_t inside; /* bytes before num_records, whole dwords */
 } view;
 
-/* Whether an address is one of the kernel's own variables. */
-static bool is_in_image(const groat__judge *j, uint64_t address, uint32_t bytes)
-{
-    uint64_t image = (uint64_t)(uintptr_t)j->launch->plain.image;
-    uint64_t size = j->launch->plain.image_bytes;
-
-    return image != 0 && address >= image && address - image <= size &&
-           bytes <= size - (address - image);
-}
-
 static view look(groat__judge *j, uint64_t base, uint32_t num_records,
                  uint32_t voffset, uint32_t soffset, uint32_t bytes,
                  uint32_t grain, const char *verb)
@@ -581,8 +569,10 @@ static view look(groat__judge *j, uint64_t base, uint32_t num_records,
                             verb, voffset, soffset);
     groat__judge_check_alignment(j, inside != 0 ? base + offset : 0, bytes,
                                  verb);
-    if (inside != 0 && !is_in_image(j, base + offset, inside))
+    if (inside != 0 && !groat__judge_is_in_image(j->launch, base + offset)) {
         groat__judge_check_device(j, base + offset, inside, verb);
+        groat__judge_device_load(j, base + offset, inside);
+    }
     return (view){base + offset, inside};
 }
 

@@ -17,6 +17,7 @@
 
 #include "judge/grid.h"
 #include "judge/judge.h"
+#include "judge/spans.h"
 #include "kernels-src/common/cpu_hooks.h"
 #include "kernels-src/common/cpu_tensor_map.h"
 #include "groat_tools.h"
@@ -267,14 +268,78 @@ typedef struct groat__judge_log {
     size_t cap;
 } groat__judge_log;
 
-/* A store through a pointer that races with another thread's: it is told of
- * before it happens, and is no fault if it stores what is there. */
+/* A store through a pointer, which is told of before it happens: one that races
+ * is no fault if it stores what is there, and of one to device memory the value
+ * is kept. */
 typedef struct groat__judge_held {
-    uint32_t address;
+    uint8_t *at;
     uint32_t bytes; /* 0: there is none */
+    bool raced;     /* with the finding */
+    bool device;
     uint8_t before[16];
     groat__judge_finding finding;
 } groat__judge_held;
+
+/* PLAIN: not only by atomic operations; CHANGED: a plain store that did not
+ * store what was there; UNKNOWN: the stored value; EARLY: before the cluster's
+ * first atomic or volatile access. */
+enum {
+    GROAT__DEVICE_WRITTEN = 1,
+    GROAT__DEVICE_READ = 2,
+    GROAT__DEVICE_PLAIN = 4,
+    GROAT__DEVICE_CHANGED = 8,
+    GROAT__DEVICE_UNKNOWN = 16,
+    GROAT__DEVICE_READ_EARLY = 32,
+    GROAT__DEVICE_WRITE_EARLY = 64,
+    GROAT__DEVICE_ATOMIC_EARLY = 128
+};
+
+/* The running cluster's accesses to 16, 4 or 1 bytes of device memory, as the
+ * smallest of them.  Times count its atomic and volatile accesses. */
+typedef struct groat__device_cell {
+    uint32_t writer; /* fiber of the last store */
+    uint32_t write_clock;
+    uint32_t write_time;
+    int32_t write_site;
+    uint32_t plain; /* the last plain store, as above */
+    uint32_t plain_clock;
+    uint32_t plain_time;
+    int32_t plain_site;
+    uint32_t atomics;   /* atomic operations on the cell since it */
+    uint32_t readers;   /* since the last store; a list of order.c */
+    uint32_t read_time; /* of the first of them */
+    uint32_t last_read; /* time of the last load of all */
+    uint32_t reader;    /* fiber and site of the first load of all */
+    int32_t read_site;
+    uint8_t state;
+} groat__device_cell;
+
+/* 16 bytes of device memory. */
+typedef struct groat__device_line {
+    groat__device_cell whole; /* of all 16 bytes, if that is the unit */
+    uint32_t first;           /* else the number of the first cell */
+    uint32_t unit;            /* bytes of a cell; 0: not touched */
+    uint8_t values[GROAT__JUDGE_CHUNK]; /* last stored by plain stores */
+} groat__device_line;
+
+typedef struct groat__device_page {
+    uint64_t key; /* address / bytes of a page */
+    groat__device_line lines[64];
+} groat__device_page;
+
+typedef struct groat__device {
+    groat__device_page **pages; /* the first `count` are in use */
+    size_t count;
+    size_t cap;
+    size_t made;
+    groat__device_page *last;  /* the last one that was looked up, or NULL */
+    groat__device_cell *cells; /* of lines that are split */
+    size_t cell_count;
+    size_t cell_cap;
+    uint32_t *buckets;
+    size_t bucket_count;
+    uint32_t time;
+} groat__device;
 
 /* Reads of unwritten shared memory, see unwritten.c. */
 typedef struct groat__judge_unwritten {
@@ -336,13 +401,16 @@ typedef struct groat__judge {
     uint64_t path;         /* hash of the hook calls and their addresses */
     groat__judge_unwritten unwritten;
     groat__judge_held held;
+    groat__device device;
+    groat__spans spans; /* of the clusters that this host thread has run */
     bool clocks_on;
     bool late;   /* failed because the launch exceeded its time */
     bool failed; /* with the finding, or because an earlier cluster failed */
     groat__judge_finding finding;
 } groat__judge;
 
-/* fiber.c: reports the store that is held, unless it left memory as it was. */
+/* held.c: reports a store that is held and races, unless it left memory as it
+ * was. */
 void groat__judge_settle_store(groat__judge *j);
 
 static inline groat__judge *groat__judge_of(struct groat_cpu_env *env)
@@ -391,6 +459,14 @@ static inline groat__judge *groat__judge_at(struct groat_cpu_env *env,
 
 #define groat__judge_enter(env)                                                \
     groat__judge_at((env), __builtin_return_address(0))
+
+/* Whether an address is one of the kernel's own variables and constants. */
+static inline bool groat__judge_is_in_image(const groat__judge_launch *launch,
+                                            uint64_t address)
+{
+    return address - (uint64_t)(uintptr_t)launch->plain.image <
+           launch->plain.image_bytes;
+}
 
 static inline bool groat__judge_is_amd(const groat__judge *j)
 {

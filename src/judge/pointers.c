@@ -6,7 +6,9 @@
  */
 #include "judge/pointers.h"
 
+#include "judge/device.h"
 #include "judge/fiber.h"
+#include "judge/held.h"
 #include "judge/memory.h"
 #include "judge/trace.h"
 #include "judge/unwritten.h"
@@ -95,9 +97,9 @@ static bool is_own(groat__judge *j, uint64_t address, unsigned long bytes,
     return false;
 }
 
-/* Makes volatile accesses of memory that blocks share, and atomic ones, wait
- * for earlier blocks.  Returns the kind without "volatile". */
-static unsigned await_turn(groat__judge *j, uint64_t address, unsigned kind)
+/* Makes atomic and volatile accesses to memory that blocks share wait for the
+ * earlier blocks. */
+static void await_turn(groat__judge *j, uint64_t address, unsigned kind)
 {
     const stack_t *stack = &groat__judge_fiber(j)->stand.context.uc_stack;
 
@@ -106,9 +108,43 @@ static unsigned await_turn(groat__judge *j, uint64_t address, unsigned kind)
         !is_in(address, stack->ss_sp, stack->ss_size) &&
         !groat__judge_grid_await(j->grid, j->number))
         groat__judge_abandon(j);
-    if (kind == GROAT_CPU_VOLATILE_READ)
-        return GROAT_CPU_READ;
-    return kind == GROAT_CPU_VOLATILE_WRITE ? GROAT_CPU_WRITE : kind;
+}
+
+/* Judges the order of an access to a buffer of device memory. */
+static void order_device(groat__judge *j, uint64_t address, unsigned long bytes,
+                         unsigned kind)
+{
+    if (kind == GROAT_CPU_READ)
+        groat__judge_device_load(j, address, bytes);
+    else if (kind == GROAT_CPU_VOLATILE_READ)
+        groat__judge_device_sync(j);
+    else if (kind != GROAT_CPU_WRITE)
+        groat__judge_device_atomic(j, address, bytes);
+    else {
+        groat__judge_device_write(j, address, bytes);
+        if (bytes <= sizeof(j->held.before))
+            groat__judge_hold(j, (void *)(uintptr_t)address, (uint32_t)bytes,
+                              true);
+        else if (j->failed)
+            groat__judge_leave(j);
+        else
+            groat__judge_device_stored(j, address, bytes, NULL, true);
+    }
+}
+
+static void touch_device(groat__judge *j, uint64_t address, unsigned long bytes,
+                         unsigned kind, const char *verb)
+{
+    bool read = kind == GROAT_CPU_READ || kind == GROAT_CPU_VOLATILE_READ;
+
+    groat__judge_check_device(j, address, bytes, verb);
+    if (kind == GROAT_CPU_ATOMIC)
+        groat__judge_check_alignment(j, address, (uint32_t)bytes, verb);
+    if (!read)
+        groat__judge_unwritten_keep(j, address, bytes);
+    groat__judge_note(j, read ? GROAT_ACCESS_LOAD : GROAT_ACCESS_STORE, 0,
+                      (uint32_t)bytes, address, true);
+    order_device(j, address, bytes, kind);
 }
 
 void groat__judge_take_turn(struct groat_cpu_env *env)
@@ -123,29 +159,27 @@ void groat__judge_touch(struct groat_cpu_env *env, const void *address,
                         unsigned long bytes, unsigned kind, const void *from)
 {
     groat__judge *j = groat__judge_at(env, from);
+    const groat__judge_launch *launch = j->launch;
     uint64_t at = (uint64_t)(uintptr_t)address;
     uint64_t shared = offset_of(j, at);
-    const char *verb;
+    bool read = kind == GROAT_CPU_READ || kind == GROAT_CPU_VOLATILE_READ;
+    const char *verb = read ? "reads" : "writes";
 
-    kind = await_turn(j, at, kind);
-    verb = kind == GROAT_CPU_READ ? "reads" : "writes";
-    if (is_own(j, at, bytes, verb, kind != GROAT_CPU_READ))
+    await_turn(j, at, kind);
+    if (is_own(j, at, bytes, verb, !read)) {
+        if (groat__judge_is_in_image(launch, at))
+            order_device(j, at, bytes, kind);
         return;
-    if (shared < j->launch->shared_bytes &&
-        bytes <= j->launch->shared_bytes - shared)
-        groat__judge_touch_shared(j, (uint32_t)shared, (uint32_t)bytes, kind);
+    }
+    if (shared < launch->shared_bytes && bytes <= launch->shared_bytes - shared)
+        groat__judge_touch_shared(j, (uint32_t)shared, (uint32_t)bytes,
+                                  read                       ? GROAT_CPU_READ
+                                  : kind == GROAT_CPU_ATOMIC ? GROAT_CPU_ATOMIC
+                                                             : GROAT_CPU_WRITE);
     else if (is_near_shared(j, at))
         report_shared(j, (int64_t)shared, bytes, verb);
-    else {
-        groat__judge_check_device(j, at, bytes, verb);
-        if (kind == GROAT_CPU_ATOMIC)
-            groat__judge_check_alignment(j, at, (uint32_t)bytes, verb);
-        if (kind != GROAT_CPU_READ)
-            groat__judge_unwritten_keep(j, at, bytes);
-        groat__judge_note(
-            j, kind == GROAT_CPU_READ ? GROAT_ACCESS_LOAD : GROAT_ACCESS_STORE,
-            0, (uint32_t)bytes, at, true);
-    }
+    else
+        touch_device(j, at, bytes, kind, verb);
 }
 
 void groat__judge_misaligned(struct groat_cpu_env *env, const void *address,

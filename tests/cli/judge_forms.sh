@@ -438,15 +438,15 @@ __global__ void k(int *y)
     }
 }
 END
-wrong "a loop whose bound nobody wrote" "nobody has written" --buffer y=32 --timeout 2 <<'END'
-__global__ void k(float *y)
+wrong "a loop whose bound nobody wrote" "nobody has written" --buffer x=32 --buffer y=32 --timeout 2 <<'END'
+__global__ void k(const float *x, float *y)
 {
     __shared__ int n;
     float sum = 0;
-    if (y[0] > 1e30f)
+    if (x[0] > 1e30f)
         n = 3;
     for (int i = 0; i < n; i++)
-        sum += y[i & 31];
+        sum += x[i & 31];
     y[threadIdx.x] = sum;
 }
 END
@@ -709,7 +709,7 @@ right "bytes of any elements" --buffer x=32:f64 --buffer y=32 <<'END'
 struct pair { double a, b; };
 __global__ void k(const void *x, float *y)
 {
-    y[0] = (float)((const pair *)x)[threadIdx.x / 2].b;
+    y[threadIdx.x] = (float)((const pair *)x)[threadIdx.x / 2].b;
 }
 END
 wrong "what runs past the end" "of a buffer of 128 bytes, whose end it runs past" \

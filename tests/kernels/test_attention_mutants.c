@@ -152,7 +152,7 @@ static const mutant table[] = {
     {ONE, {IN_LAST, BARRIER, 1, ""}, NV, 0},
     /* On the judge blocks do atomic operations in order, with all threads at
      * one place; only the hardware needs the barrier. */
-    {ONE, {IN_LAST, BARRIER, 0, ""}, 0, 0},
+    {ONE, {IN_LAST, BARRIER, 0, ""}, NV, 0},
     /* No copy is in flight any more. */
     {ONE, {IN_RUN, WAIT_ALL, 0, ""}, 0, 0},
     /* blocks of a cluster */
@@ -166,13 +166,13 @@ static const mutant table[] = {
     {ALONE, {IN_STRIP, "from < to ? to", 0, "true ? to + 1"}, 0, NV},
     {CLUSTER, {IN_STRIP, "sequence >= args.sequences", 0, "false"}, 0, 0},
     /* distribution of the work */
-    {ONE, {"block_sets(const", "block_index() % width", 0, "0"}, 0, NV},
-    {ONE, {"block_sets(const", "block_index() / width", 0, "0"}, 0, NV},
+    {ONE, {"block_sets(const", "block_index() % width", 0, "0"}, NV, 0},
+    {ONE, {"block_sets(const", "block_index() / width", 0, "0"}, NV, 0},
     /* The same sums, by sets of one block. */
     {ONE, {"block_sets(const", "> args.blocks", 0, "+ 1 > 0"}, 0, 0},
-    {ONE, {"segment next(", "before + member", 0, "before"}, 0, NV},
-    {LARGE, {"segment next(", "before + 1 == depth", 0, "true"}, 0, NV},
-    {ONE, {"u64 at(", "* width + member", 0, ""}, 0, NV},
+    {ONE, {"segment next(", "before + member", 0, "before"}, NV, 0},
+    {LARGE, {"segment next(", "before + 1 == depth", 0, "true"}, NV, 0},
+    {ONE, {"u64 at(", "* width + member", 0, ""}, NV, 0},
     /* The same sums, shared out differently. */
     {EVEN, {"u32 even_sets(", "16ull", 0, "0ull"}, 0, 0},
     {EVEN, {"place find(", "wanted >= up_to", 0, "wanted > up_to"}, 0, NV},
@@ -182,10 +182,10 @@ static const mutant table[] = {
     {EVEN, {"segment next(", "unit == seg.ends", 0, "unit > seg.ends"}, 0, 0},
     {TINY, {"parts_of(const segment", "ends - 1)", 0, "ends)"}, 0, NV},
     {SPLIT, {"parts_of(const segment", "ends - 1 :", 0, "ends :"}, 0, NV},
-    {SPLIT, {"parts_of(const segment", "seg.unit", 0, "sets.own"}, 0, NV},
+    {SPLIT, {"parts_of(const segment", "seg.unit", 0, "sets.own"}, NV, 0},
     {SPLIT, {"segment next(", "unit + 1 : end", 0, "end : end"}, 0, NV},
     {ONE, {IN_LAST, "global_store4(counter, 0)", 0, "(void)0"}, 0, NV},
-    {ONE, {"u64 at(", "2 * own", 0, "1 * own"}, 0, NV},
+    {ONE, {"u64 at(", "2 * own", 0, "1 * own"}, NV, 0},
     {TINY,
      {"void load(const launch_args &args, const parts",
       "first + p < parts.count", 0, "true"},
@@ -269,7 +269,7 @@ static const mutant table[] = {
     {TEAMS, {"u32 value_of(", "row / warp_rows", 0, "0"}, 0, NV},
     {TEAMS, {"u32 facts_of(", "row / warp_rows", 0, "0"}, 0, NV},
     {APART, {"segment next(", "* strip_rows", 0, "* 64"}, 0, NV},
-    {TEAMS, {"u64 at(", "part_bytes", 0, "sums_bytes"}, 0, NV},
+    {TEAMS, {"u64 at(", "part_bytes", 0, "sums_bytes"}, NV, 0},
     {TEAMS,
      {"void load(const launch", "first_row(seg)).end", 0, "rows).end"},
      0,
@@ -307,7 +307,7 @@ static const mutant table[] = {
     {BENT, {"void write_out(", "m.most + log2", 0, "log2"}, 0, NV},
     {ONE, {"void weigh(", "o.sum[n][j] *= factor[n][j]", 0, "(void)0"}, 0, NV},
     {ONE, {"void weigh(", "wave_any(changed)", 0, "changed"}, 0, 0},
-    {LARGE, {"row_of(", "seg.head * group", 0, "seg.head"}, 0, NV},
+    {LARGE, {"row_of(", "seg.head * group", 0, "seg.head"}, NV, 0},
     {LARGE, {"void lay_down(", "8 * n +", 0, "0 * n +"}, NV, 0},
     /* values narrower than keys */
     {LESS, {IN_COPY, "args.value_block_bytes", 0, "0"}, 0, NV},

@@ -417,7 +417,8 @@ __global__ void right_copies(const float *in, float *out, int bytes)
 
 __global__ void wrong_copy_length(const float *in, float *out, int bytes)
 {
-    memcpy(out + threadIdx.x, in + threadIdx.x, bytes); // fault
+    if (threadIdx.x == 31)
+        memcpy(out + threadIdx.x, in + threadIdx.x, bytes); // fault
 }
 
 __global__ void wrong_fill_length(float *out, int bytes)

@@ -133,10 +133,12 @@ struct kernel {
             sum += global_load4(args.x - (wrong && t == 0 ? 4 : 0)); // 12
         // a store right behind one: byte 512 of a buffer of 512
         if constexpr (fault == 13)
-            global_store4(args.y + (wrong ? t + 1 : t) * 4, t); // 13
+            if (block_index() == 0)
+                global_store4(args.y + (t + (wrong && t > 126)) * 4, t); // 13
         // a store in front of one: of a buffer of 512
         if constexpr (fault == 14)
-            global_store4(args.y + t * 4 - (wrong && t == 0 ? 4 : 0), t); // 14
+            if (block_index() == 0)
+                global_store4(args.y + t * 4 - (wrong && t == 0) * 4, t); // 14
         // 16 bytes of shared memory at a multiple of 4: misaligned
         if constexpr (fault == 15) {
             shared_store16(base + t * 16, vec4{1, 2, 3, 4});
@@ -151,7 +153,8 @@ struct kernel {
             sum += global_load16(args.x + t * 16 + (wrong ? 4 : 0)).x; // 17
         // 4 bytes stored at an odd address: no multiple of 4
         if constexpr (fault == 18)
-            global_store4(args.y + t % 64 * 4 + (wrong ? 1 : 0), t); // 18
+            if (block_index() == 0)
+                global_store4(args.y + t * 4 + (wrong ? 1 : 0), t); // 18
         // an index that passes an array of registers: of an array
         if constexpr (fault == 19) {
             u32 words[4] = {1, 2, 3, 4};

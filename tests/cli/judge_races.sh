@@ -1,0 +1,240 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# groat judge on accesses to device memory by several threads and blocks.
+. "$(dirname "$0")/common.sh"
+
+cd "$work" || exit 1
+needs "${GROAT_CXX:-c++}"
+
+# finding: the last run's, without addresses.
+finding() {
+    sed -n 's/device address 0x[0-9a-f]*/device address/;s/^  verified  NO: //p' "$out"
+}
+
+# wrong NAME LINE TEXT ARGUMENT...: the kernel on stdin has a race whose later
+# access is in that line; one and three host threads find the same.
+wrong() {
+    wrong_name=$1 wrong_line=$2 wrong_text=$3
+    shift 3
+    cat >k.cu
+    expect "$wrong_name" 1 judge k.cu --entry k "$@" --jobs 3
+    answers "$wrong_name: is told" "$wrong_text"
+    answers "$wrong_name: where" "(here at k.cu:$wrong_line"
+    finding >several
+    run judge k.cu --entry k "$@" --jobs 1
+    if [ "$(finding)" = "$(cat several)" ]; then
+        pass "$wrong_name: with one host thread"
+    else
+        fail "$wrong_name: with one host thread" "$(finding)"
+    fi
+}
+
+right() {
+    right_name=$1
+    shift
+    cat >k.cu
+    expect "$right_name" 0 judge k.cu --entry k "$@" --jobs 3
+}
+
+# ---- threads of a block
+
+wrong "a load of what another thread stores" 5 "thread 0 wrote since the last barrier: a barrier is missing" \
+    --block 64 --buffer y=64 --buffer z=64 <<'END'
+__global__ void k(float *y, float *z)
+{
+    const int i = threadIdx.x;
+    z[i] = i;
+    y[i] = z[i > 0 ? i - 1 : 0];
+}
+END
+wrong "a store to what another thread loads" 6 "thread 0 read since the last barrier: a barrier is missing" \
+    --block 64 --buffer y=65:inout\ ramp <<'END'
+__global__ void k(float *y)
+{
+    const int i = threadIdx.x;
+    const float next = y[i + 1];
+    if (i > 0)
+        y[i] = next;
+}
+END
+wrong "two stores to one place" 3 "thread 0 wrote since the last barrier: a barrier is missing, or two" \
+    --block 64 --buffer y=32 <<'END'
+__global__ void k(float *y)
+{
+    y[threadIdx.x / 32] = threadIdx.x;
+}
+END
+wrong "a store of one byte" 3 "writes 1 bytes at device address" \
+    --block 64 --buffer y=64:u8 <<'END'
+__global__ void k(unsigned char *y)
+{
+    y[threadIdx.x & 62] = threadIdx.x;
+}
+END
+wrong "an atomic operation on what is not initialized yet" 5 "thread 0 wrote them without one" \
+    --block 32 --buffer y=1:i32 <<'END'
+__global__ void k(int *y)
+{
+    if (threadIdx.x == 0)
+        *y = 0;
+    atomicAdd(y, 1);
+}
+END
+right "barriers, and bytes beside each other" --block 64 --grid 3 --buffer y=192 --buffer z=192:u8 <<'END'
+__global__ void k(float *y, unsigned char *z)
+{
+    const int i = blockIdx.x * 64 + threadIdx.x;
+    z[i] = i;
+    y[i] = i;
+    __syncthreads();
+    const float other = y[i ^ 63] + z[i ^ 1];
+    __syncthreads();
+    y[i] = other;
+    if (threadIdx.x < 32) {
+        __syncwarp();
+        const float more = y[i ^ 1];
+        __syncwarp();
+        y[i] += more;
+    }
+}
+END
+right "the same value by all threads" --block 64 --grid 4 --buffer y=64 --buffer any=1:i32 <<'END'
+__global__ void k(float *y, int *any)
+{
+    y[threadIdx.x] = threadIdx.x;
+    *any = 1;
+}
+END
+
+# ---- blocks
+
+wrong "blocks that store to one place" 4 "which thread 0 of block 0,0,0 writes: blocks run in any order" \
+    --block 32 --grid 40 --buffer y=32 <<'END'
+__global__ void k(float *y)
+{
+    if (threadIdx.x == 0)
+        y[3] = blockIdx.x;
+}
+END
+answers "blocks that store to one place: both lines" "the other write at k.cu:4"
+answers "blocks that store to one place: the element" "that is y[3] of y[32]"
+wrong "a stencil in place" 4 "which thread 31 of block 0,0,0 writes: blocks run in any order" \
+    --block 32 --grid 40 --buffer y=1280:inout\ ramp <<'END'
+__global__ void k(float *y)
+{
+    const int i = blockIdx.x * 32 + threadIdx.x;
+    const float left = threadIdx.x > 0 || i == 0 ? 0 : y[i - 1];
+    y[i] = y[i] / 2 + left;
+}
+END
+wrong "a stencil in place, to the right" 5 "which thread 31 of block 0,0,0 reads: blocks run in any order" \
+    --block 32 --grid 40 --buffer y=1281:inout\ ramp <<'END'
+__global__ void k(float *y)
+{
+    const int i = blockIdx.x * 32 + threadIdx.x;
+    const float right = threadIdx.x < 31 ? 0 : y[i + 1];
+    y[i] = y[i] / 2 + right;
+}
+END
+wrong "what one block initializes" 5 "changes by an atomic operation 4 bytes at device address" \
+    --block 32 --grid 4 --buffer y=1:i32 <<'END'
+__global__ void k(int *y)
+{
+    if (blockIdx.x == 0 && threadIdx.x == 0) *y = 0;
+    __syncthreads();
+    atomicAdd(y, 1);
+}
+END
+wrong "a variable of the kernel" 5 "writes 4 bytes of a variable of the kernel, which thread 0 of block" \
+    --block 32 --grid 4 --buffer y=128 <<'END'
+__device__ int kept;
+__global__ void k(int *y)
+{
+    if (threadIdx.x == 0)
+        kept = blockIdx.x + 1;
+    __syncthreads();
+    y[blockIdx.x * 32 + threadIdx.x] = kept;
+}
+END
+right "the last block, by a variable of the kernel" --block 32 --grid 40 --buffer y=1 \
+    --buffer part=40:out <<'END'
+__device__ unsigned count;
+__constant__ float scale = 2;
+__global__ void k(float *y, float *part)
+{
+    __shared__ bool last;
+    part[blockIdx.x] = scale;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0)
+        last = atomicInc(&count, gridDim.x - 1) == gridDim.x - 1;
+    __syncthreads();
+    if (last && threadIdx.x == 0)
+        for (int i = 0; i < gridDim.x; i++)
+            *y += part[i];
+}
+END
+right "the last block adds up" --block 32 --grid 40 --buffer y=1 --buffer part=40:out \
+    --buffer count=1:"i32 inout zeros" <<'END'
+__global__ void k(float *y, float *part, int *count)
+{
+    __shared__ bool last;
+    if (threadIdx.x == 0) {
+        part[blockIdx.x] = blockIdx.x;
+        __threadfence();
+        last = atomicAdd(count, 1) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!last)
+        return;
+    float sum = part[threadIdx.x] + (threadIdx.x < 8 ? part[32 + threadIdx.x] : 0);
+    for (int o = 16; o > 0; o /= 2)
+        sum += __shfl_xor_sync(0xffffffff, sum, o);
+    if (threadIdx.x == 0)
+        *y = sum, *count = 0;
+}
+END
+right "look-back by volatile flags" --block 32 --grid 20 --buffer y=640 \
+    --buffer sum=20:out --buffer flag=20:"i32 inout zeros" <<'END'
+__global__ void k(float *y, float *sum, volatile int *flag)
+{
+    __shared__ float before;
+    if (threadIdx.x == 0) {
+        before = 0;
+        if (blockIdx.x > 0) {
+            while (flag[blockIdx.x - 1] == 0)
+                ;
+            before = sum[blockIdx.x - 1];
+        }
+        sum[blockIdx.x] = before + 1;
+        __threadfence();
+        flag[blockIdx.x] = 1;
+    }
+    __syncthreads();
+    y[blockIdx.x * 32 + threadIdx.x] = before;
+}
+END
+right "a maximum by compare and swap, tiles by a ticket" --block 32 --grid 8 \
+    --buffer y=32 --buffer most=1:"i32 inout zeros" --buffer ticket=1:"i32 inout zeros" <<'END'
+__global__ void k(float *y, int *most, int *ticket)
+{
+    __shared__ int tile;
+    for (;;) {
+        __syncthreads();
+        if (threadIdx.x == 0)
+            tile = atomicAdd(ticket, 1);
+        __syncthreads();
+        if (tile >= 16)
+            return;
+        if (threadIdx.x < 2)
+            y[tile * 2 + threadIdx.x] = tile;
+        int old = *most, seen = 0;
+        while (old < tile + (int)threadIdx.x && seen != old) {
+            seen = old;
+            old = atomicCAS(most, seen, tile + (int)threadIdx.x);
+        }
+    }
+}
+END
+finish
