@@ -107,6 +107,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/backend/elf.h \
 	%D%/backend/gpu.c \
 	%D%/backend/gpu.h \
+	%D%/backend/guarded.c \
+	%D%/backend/guarded.h \
 	%D%/backend/hip.c \
 	%D%/backend/hip.def \
 	%D%/backend/hip_abi.h \

@@ -20,6 +20,7 @@
 
 #include "backend/backend.h"
 #include "backend/elf.h"
+#include "backend/guarded.h"
 #include "backend/lines.h"
 #include "backend/shared.h"
 #include "base/clock.h"
@@ -80,7 +81,8 @@ static void cpu_close(void *state)
     if (c == NULL)
         return;
     for (size_t i = 0; i < c->count; i++)
-        free((void *)(uintptr_t)c->ranges[i].address);
+        groat__guarded_unmap((uint8_t *)(uintptr_t)c->ranges[i].address,
+                             c->ranges[i].bytes);
     free(c->ranges);
     (void)pthread_mutex_destroy(&c->lock);
     free(c);
@@ -628,16 +630,15 @@ unlock:
 static groat_status cpu_alloc(void *state, size_t bytes, uint64_t *address,
                               groat_error *error)
 {
-    void *memory = NULL;
+    uint8_t *memory = bytes > SIZE_MAX / 2 ? NULL : groat__guarded_map(bytes);
 
-    /* The exact size, so that ASan's red zone begins where the buffer ends. */
-    if (bytes > SIZE_MAX / 2 ||
-        posix_memalign(&memory, ALIGN, bytes == 0 ? 1 : bytes) != 0 ||
-        remember(state, memory, bytes) != GROAT_OK) {
-        free(memory);
+    if (memory != NULL && remember(state, memory, bytes) != GROAT_OK) {
+        groat__guarded_unmap(memory, bytes);
+        memory = NULL;
+    }
+    if (memory == NULL)
         return groat__fail(error, GROAT_NO_MEMORY,
                            "no memory for a buffer of %zu bytes", bytes);
-    }
     *address = (uint64_t)(uintptr_t)memory;
     return GROAT_OK;
 }
@@ -645,17 +646,17 @@ static groat_status cpu_alloc(void *state, size_t bytes, uint64_t *address,
 static void cpu_release(void *state, uint64_t address)
 {
     cpu *c = state;
-    bool found = false;
+    groat__judge_range found = {0};
 
     (void)pthread_mutex_lock(&c->lock);
-    for (size_t i = 0; i < c->count && !found; i++)
+    for (size_t i = 0; i < c->count && found.address == 0; i++)
         if (c->ranges[i].address == address) {
+            found = c->ranges[i];
             c->ranges[i] = c->ranges[--c->count];
-            found = true;
         }
     (void)pthread_mutex_unlock(&c->lock);
-    if (found)
-        free((void *)(uintptr_t)address);
+    if (found.address != 0)
+        groat__guarded_unmap((uint8_t *)(uintptr_t)address, found.bytes);
 }
 
 static bool is_inside(cpu *c, uint64_t address, size_t bytes)
