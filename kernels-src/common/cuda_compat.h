@@ -7,6 +7,8 @@
 #pragma GCC diagnostic ignored "-Wsign-compare"
 // The host's functions and other kernels' are not called here.
 #pragma GCC diagnostic ignored "-Wunused-function"
+// __forceinline__ without `inline`, which may stand beside it.
+#pragma GCC diagnostic ignored "-Wattributes"
 
 #include "vendor.h"
 
@@ -21,7 +23,7 @@
 #else
 #define __shared__         __attribute__((used)) __constinit static thread_local
 #endif
-#define __forceinline__    inline __attribute__((always_inline))
+#define __forceinline__    __attribute__((always_inline))
 #define __noinline__       __attribute__((noinline))
 #define __restrict__       __restrict
 #define __align__(n)       __attribute__((aligned(n)))

@@ -95,10 +95,11 @@ static size_t add_own(const cxx *c, const char **options)
 /* Puts what makes the compiler report accesses through pointers. */
 static size_t add_pointers(const cxx *c, const char **options)
 {
-    /* Copies have to be calls, which common/vendor_cpu.h defines. */
+    /* Copies have to be calls, which common/vendor_cpu.h defines.  addr2line
+     * would name an inlined call by a local symbol around it. */
     static const char *const all[] = {
         "-fsanitize=thread,alignment", "-fno-builtin-memcpy",
-        "-fno-builtin-memmove", "-fno-builtin-memset"};
+        "-fno-builtin-memmove", "-fno-builtin-memset", "-Wl,-x"};
     size_t count = sizeof(all) / sizeof(all[0]);
 
     memcpy(options, all, sizeof(all));

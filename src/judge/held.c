@@ -17,6 +17,7 @@ void groat__judge_hold(groat__judge *j, void *at, uint32_t bytes, bool device)
     held->bytes = bytes;
     held->device = device;
     held->raced = j->failed;
+    held->waited = false;
     memcpy(held->before, at, bytes);
     if (!j->failed)
         return;

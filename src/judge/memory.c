@@ -171,9 +171,12 @@ static void check_readers(groat__judge *j, const groat__judge_block *block,
             groat__judge_report(
                 j,
                 "%s byte %u of shared memory, which thread %zu read and has "
-                "not released: an arrival or a wait is missing, or the arrival "
-                "came before the read",
-                verb, at, groat__judge_thread_of(j, r->agent));
+                "not released: %s",
+                verb, at, groat__judge_thread_of(j, r->agent),
+                j->barrier_count > 0
+                    ? "an arrival or a wait is missing, or the arrival came "
+                      "before the read"
+                    : "a barrier of the warp or the block is missing");
         groat__judge_report(
             j,
             "%s byte %u of shared memory, which another wave or thread read "

@@ -275,6 +275,8 @@ typedef struct groat__judge_held {
     uint8_t *at;
     uint32_t bytes; /* 0: there is none */
     bool raced;     /* with the finding */
+    bool waits;     /* the running hook comes before the store */
+    bool waited;    /* one did */
     bool device;
     uint8_t before[16];
     groat__judge_finding finding;
@@ -444,7 +446,7 @@ static inline groat__judge *groat__judge_at(struct groat_cpu_env *env,
 {
     groat__judge *j = groat__judge_of(env);
 
-    if (j->held.bytes != 0)
+    if (j->held.bytes != 0 && !j->held.waits)
         groat__judge_settle_store(j);
     j->fibers[j->current].site =
         (int32_t)((intptr_t)from - (intptr_t)j->launch->entry);

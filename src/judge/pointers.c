@@ -155,10 +155,26 @@ void groat__judge_take_turn(struct groat_cpu_env *env)
         groat__judge_abandon(j);
 }
 
+/* gcc reports the store of a structure that is assigned, then the load, and
+ * then has both made. */
+static groat__judge *come(struct groat_cpu_env *env, unsigned long bytes,
+                          unsigned kind, const void *from)
+{
+    groat__judge_held *held = &groat__judge_of(env)->held;
+    groat__judge *j;
+
+    held->waits =
+        kind == GROAT_CPU_READ && held->bytes == bytes && !held->waited;
+    held->waited = held->waits;
+    j = groat__judge_at(env, from);
+    held->waits = false;
+    return j;
+}
+
 void groat__judge_touch(struct groat_cpu_env *env, const void *address,
                         unsigned long bytes, unsigned kind, const void *from)
 {
-    groat__judge *j = groat__judge_at(env, from);
+    groat__judge *j = come(env, bytes, kind, from);
     const groat__judge_launch *launch = j->launch;
     uint64_t at = (uint64_t)(uintptr_t)address;
     uint64_t shared = offset_of(j, at);

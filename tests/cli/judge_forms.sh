@@ -887,4 +887,108 @@ __global__ void k(int *y)
 END
 expect "an initial value of shared memory" 2 judge k.cu --block 4 --buffer y=4
 says "an initial value of shared memory: says so" "in shared memory has an initial value"
+
+# ---- structures in memory, by value
+
+cat >k.cu <<'END'
+struct pair { float a, b; };
+struct tile { float v[12]; };
+__device__ pair product(pair p, pair q) { return pair{p.a * q.a, p.b * q.b}; }
+__device__ tile widened(float v) { tile t; for (float &x : t.v) x = v; return t; }
+__global__ void late(const pair *x, pair *y)
+{
+    __shared__ pair s[32];
+    s[threadIdx.x] = x[threadIdx.x];
+    y[threadIdx.x] = product(s[31 - threadIdx.x], x[threadIdx.x]);
+}
+__global__ void past(const pair *x, pair *y)
+{
+    y[threadIdx.x] = product(x[threadIdx.x + 1], x[threadIdx.x]);
+}
+__global__ void twice(float *y)
+{
+    __shared__ pair s[1];
+    s[0] = pair{(float)threadIdx.x, 1};
+    __syncthreads();
+    y[threadIdx.x] = s[0].a;
+}
+__global__ void result(float *y)
+{
+    __shared__ tile s[2];
+    s[0] = widened(threadIdx.x);
+    __syncthreads();
+    y[threadIdx.x] = s[0].v[3];
+}
+__global__ void sound(const pair *x, pair *y)
+{
+    __shared__ pair s[32];
+    __shared__ tile t[32];
+    s[threadIdx.x] = x[threadIdx.x];
+    t[threadIdx.x] = widened(threadIdx.x);
+    __syncthreads();
+    y[threadIdx.x] = product(s[31 - threadIdx.x], pair{t[threadIdx.x ^ 1].v[11], 1});
+}
+END
+for fault in "late:9" "past:13" "twice:18" "result:25"; do
+    case ${fault%:*} in
+    late | past) set -- --buffer x=32,2:f32 --buffer y=32,2:f32 ;;
+    *) set -- --buffer y=32 ;;
+    esac
+    expect "structures: ${fault%:*}" 1 judge k.cu --entry "${fault%:*}" --block 32 "$@"
+    answers "structures: ${fault%:*}: where" "here at k.cu:${fault#*:}"
+    says "structures: ${fault%:*}: its name" "k.cu:${fault#*:} in ${fault%:*}"
+done
+expect "structures that are right" 0 judge k.cu --entry sound --block 32 \
+    --buffer x=32,2:f32 --buffer y=32,2:f32
+
+# ---- other forms
+
+wrong "an index far past a buffer" "301 elements past the end of x[16, 64]" \
+    --buffer x=16,64 --buffer y=16,64 <<'END'
+__global__ void k(const float *x, float *y)
+{
+    if (threadIdx.x < 16)
+        y[threadIdx.x] = x[16 * 64 + threadIdx.x * 8 + 300];
+}
+END
+right "a print beside what nobody has written, unused" --buffer "y=32:f32 inout ramp" <<'END'
+__global__ void k(float *y)
+{
+    __shared__ float s[40];
+    s[threadIdx.x] = y[threadIdx.x];
+    __syncthreads();
+    const float a = s[threadIdx.x], b = s[threadIdx.x + 8];
+    y[threadIdx.x] = 2 * a + (threadIdx.x < 24 ? b : 1.0f);
+    if (threadIdx.x == 0)
+        printf("%g\n", s[3]);
+}
+END
+right "inline twice" --buffer y=32 <<'END'
+__device__ __forceinline__ inline float square(float x) { return x * x; }
+static __inline__ __device__ __forceinline__ float cube(float x) { return x * square(x); }
+__global__ void k(float *y) { y[threadIdx.x] = cube(threadIdx.x); }
+END
+right "a launch of host code with a lambda for the device" --buffer y=32 --arg a=2 <<'END'
+template <typename F> __global__ void map(float *y, F f) { y[threadIdx.x] = f(y[threadIdx.x]); }
+__global__ void k(float *y, float a) { y[threadIdx.x] *= a; }
+void launch(float *y)
+{
+    map<<<1, 32>>>(y, [] __device__(float v) { return v + 1; });
+}
+END
+wrong "a warp's barrier that is missing" "a barrier of the warp or the block is missing" \
+    --buffer y=32:i32 <<'END'
+__global__ void k(int *y)
+{
+    __shared__ int s[32];
+    s[threadIdx.x] = threadIdx.x;
+    __syncwarp();
+    for (int i = 0; i < 3; i++) {
+        const int next = s[(threadIdx.x + 1) & 31];
+        s[threadIdx.x] = next;
+        __syncwarp();
+    }
+    y[threadIdx.x] = s[threadIdx.x];
+}
+END
 finish

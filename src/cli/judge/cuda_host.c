@@ -125,6 +125,7 @@ static kind read_declaration(cursor *c, token t)
     bool device = false;
     bool kernel = false;
     bool named = false;
+    bool lambda = false; /* what comes next is of a lambda in host code */
     const char *from = NULL;
     token name = {"", 0, 0};
     int angle = 0;
@@ -133,7 +134,8 @@ static kind read_declaration(cursor *c, token t)
 
     for (; t.len > 0; t = groat__cuda_take_text(c)) {
         host = host || is_host(&t, of_std == 3);
-        device = device || is_device(&t);
+        device = device || (!lambda && is_device(&t));
+        lambda = groat__cuda_is(&t, "]");
         from = from == NULL && is_specifier(&t) ? t.at : from;
         kernel = kernel || (!named && groat__cuda_is(&t, "__global__"));
         read_name(&t, &angle, &named, &name);
