@@ -441,6 +441,7 @@ groat_cli_tests = \
 	%D%/cli/fleet.sh \
 	%D%/cli/fleet_page.sh \
 	%D%/cli/judge.sh \
+	%D%/cli/judge_cxx.sh \
 	%D%/cli/judge_forms.sh \
 	%D%/cli/judge_half.sh \
 	%D%/cli/judge_names.sh \
@@ -554,6 +555,7 @@ EXTRA_DIST += \
 	%D%/isa/self_test.py \
 	%D%/cli/answers.txt \
 	%D%/cli/common.sh \
+	%D%/cli/judge_common.sh \
 	%D%/cli/inject.c \
 	%D%/bench/NOTES.md \
 	%D%/bench/attention.jsonl \

@@ -269,6 +269,17 @@ GROAT_UNTOLD static T change(T *address, const void *from, F changed)
     return old;
 }
 
+// A load that another block may answer, as of a volatile variable.
+template <class T> GROAT_UNTOLD static T load_again(const T *address)
+{
+    T value;
+
+    touch(address, sizeof(T), GROAT_CPU_VOLATILE_READ,
+          __builtin_return_address(0));
+    __builtin_memcpy(&value, address, sizeof(T));
+    return value;
+}
+
 template <class T> struct same {
     typedef T type;
 };
@@ -633,7 +644,7 @@ GROAT_LANES float __fmul_rn(float x, float y)
 #define __ldcg(p)          __ldg(p)
 #define __ldca(p)          __ldg(p)
 #define __ldcs(p)          __ldg(p)
-#define __ldcv(p)          __ldg(p)
+#define __ldcv(p)          groat::load_again(p)
 #define __ldlu(p)          __ldg(p)
 #define __stcg(p, x)       (void)(*(p) = (x))
 #define __stcs(p, x)       (void)(*(p) = (x))

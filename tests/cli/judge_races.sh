@@ -237,4 +237,63 @@ __global__ void k(float *y, int *most, int *ticket)
     }
 }
 END
+
+# ---- blocks on several host threads
+
+cat >k.cu <<'END'
+__device__ unsigned ended;
+__global__ void k(const float *x, float *y, volatile int *flag, int *last)
+{
+    __shared__ float s[32];
+    const int i = blockIdx.x * 32 + threadIdx.x;
+    s[threadIdx.x] = x[i];
+    __syncthreads();
+    y[i] = s[31 - threadIdx.x] + blockIdx.x;
+    if (threadIdx.x == 0) {
+        while (blockIdx.x > 0 && flag[blockIdx.x - 1] == 0)
+            ;
+        printf("block %d\n", blockIdx.x);
+        flag[blockIdx.x] = 1;
+        if (atomicAdd(&ended, 1u) == gridDim.x - 1)
+            *last = blockIdx.x;
+    }
+}
+END
+for jobs in 1 3; do
+    expect "$jobs host threads" 0 judge k.cu --block 32 --grid 40 --buffer x=1280 \
+        --buffer y=1280:out --buffer "flag=40:i32 inout zeros" --buffer last=1:out \
+        --output y=y$jobs --output last=last$jobs --jobs "$jobs"
+    grep -h '^block' "$err" "$out" >printed$jobs
+done
+for what in y last printed; do
+    cmp -s "${what}1" "${what}3" && pass "$what: as with one" || fail "$what: not as with one"
+done
+printed_lines=$(grep -c '^block' printed3)
+[ "$printed_lines" = 40 ] && pass "40 lines" || fail "$printed_lines lines of 40"
+cat >k.cu <<'END'
+__global__ void k(int *y)
+{
+    __shared__ int s[32];
+    if (blockIdx.x % 7 != 5)
+        s[threadIdx.x] = 1;
+    else if (threadIdx.x != 0)
+        s[threadIdx.x - 1] = 1;
+    __syncthreads();
+    y[blockIdx.x * 32 + threadIdx.x] = s[threadIdx.x];
+}
+END
+for jobs in 1 4; do
+    expect "$jobs host threads, a fault" 1 judge k.cu --block 32 --grid 40 \
+        --buffer y=1280 --jobs "$jobs"
+    answers "$jobs host threads: the first block that has one" "block 5,0,0"
+done
+cat >k.cu <<'END'
+__global__ void k(int *y)
+{
+    __shared__ int s[4] = {1, 2, 3, 4};
+    y[threadIdx.x] = s[threadIdx.x];
+}
+END
+expect "an initial value of shared memory" 2 judge k.cu --block 4 --buffer y=4
+says "an initial value of shared memory: says so" "in shared memory has an initial value"
 finish

@@ -478,6 +478,8 @@ static groat_status write_kernel(work *w)
         return w->error.status;
     }
     groat__str_free(&name);
+    if (w->source.text.data)
+        groat__cuda_add_overloaded(w->source.text.data, &text);
     groat__str_addf(&text, "#line 1 \"%s\"\n%s", w->shown,
                     w->source.text.data ? w->source.text.data : "");
     return write_file(w, "cuda-code.h", &text);

@@ -99,7 +99,8 @@ static bool is_specifier(const token *t)
 /* What a declaration is. */
 typedef struct kind {
     bool host;        /* it has a word of host code, and none of the device */
-    token kernel;     /* the name of a __global__ function; or no token */
+    token name;       /* of a function; or no token */
+    bool kernel;      /* it is a __global__ one */
     const char *from; /* where one that is left out begins */
 } kind;
 
@@ -149,7 +150,7 @@ static kind read_declaration(cursor *c, token t)
             break;
     }
     host = host && !device;
-    return (kind){host, kernel && named ? name : (token){"", 0, 0},
+    return (kind){host, named ? name : (token){"", 0, 0}, kernel && named,
                   host ? first : from};
 }
 
@@ -186,8 +187,8 @@ static bool is_unused(const kind *k, const char *entry)
     size_t len = strcspn(word, "<");
 
     return k->host ||
-           (len > 0 && k->kernel.len > 0 &&
-            !(k->kernel.len == len && strncmp(k->kernel.at, word, len) == 0));
+           (len > 0 && k->kernel &&
+            !(k->name.len == len && strncmp(k->name.at, word, len) == 0));
 }
 
 /* Returns whether there is such a kernel. */
@@ -205,7 +206,7 @@ static bool drop(const char *text, const char *entry, groat__str *out)
             continue;
         k = read_declaration(&c, t);
         if (!is_unused(&k, entry)) {
-            found = found || k.kernel.len > 0;
+            found = found || k.kernel;
             continue;
         }
         groat__str_addn(out, done, (size_t)(k.from - done));
@@ -223,4 +224,80 @@ void groat__cuda_drop_unused(const char *text, const char *entry,
         return;
     groat__str_clear(out);
     (void)drop(text, NULL, out);
+}
+
+/* Whether a function's name is one of cuda_compat.h to which CUDA code adds
+ * overloads for types of its own. */
+static bool is_overloaded(const token *t)
+{
+    static const char *const words[] = {"min",
+                                        "max",
+                                        "abs",
+                                        "fabs",
+                                        "fminf",
+                                        "fmaxf",
+                                        "fabsf",
+                                        "floorf",
+                                        "ceilf",
+                                        "roundf",
+                                        "truncf",
+                                        "fmodf",
+                                        "expf",
+                                        "logf",
+                                        "sqrtf",
+                                        "rsqrtf",
+                                        "powf",
+                                        "sinf",
+                                        "cosf",
+                                        "tanhf",
+                                        "fmaf",
+                                        "sqrt",
+                                        "exp",
+                                        "log",
+                                        "floor",
+                                        "ceil",
+                                        "round",
+                                        "__ldg",
+                                        "atomicAdd",
+                                        "atomicSub",
+                                        "atomicMin",
+                                        "atomicMax",
+                                        "atomicAnd",
+                                        "atomicOr",
+                                        "atomicXor",
+                                        "atomicExch",
+                                        "atomicCAS",
+                                        "__shfl_sync",
+                                        "__shfl_up_sync",
+                                        "__shfl_down_sync",
+                                        "__shfl_xor_sync",
+                                        NULL};
+    static const char *const vectors[] = {
+        "char",  "uchar",    "short",     "ushort", "int",    "uint", "long",
+        "ulong", "longlong", "ulonglong", "float",  "double", NULL};
+    const char make[] = "make_";
+    token type = *t;
+
+    if (t->len <= sizeof(make) || strncmp(t->at, make, sizeof(make) - 1) != 0)
+        return is_one_of(t, words);
+    type.at += sizeof(make) - 1;
+    type.len -= sizeof(make); /* without the number, too */
+    return is_one_of(&type, vectors) &&
+           strchr("234", type.at[type.len]) != NULL;
+}
+
+void groat__cuda_add_overloaded(const char *text, groat__str *out)
+{
+    cursor c = {text, 1, true};
+    token t;
+
+    while ((t = groat__cuda_take_text(&c)).len > 0) {
+        kind k;
+
+        if (groat__cuda_is(&t, "}") || read_opening(&c, t))
+            continue;
+        k = read_declaration(&c, t);
+        if (is_overloaded(&k.name))
+            groat__str_addf(out, "using ::%.*s;\n", (int)k.name.len, k.name.at);
+    }
 }

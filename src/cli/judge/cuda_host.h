@@ -14,4 +14,8 @@
 void groat__cuda_drop_unused(const char *text, const char *entry,
                              groat__str *out);
 
+/* Appends declarations which make the text's functions overloads of those of
+ * CUDA that have the same name, and do not hide them. */
+void groat__cuda_add_overloaded(const char *text, groat__str *out);
+
 #endif
