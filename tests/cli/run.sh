@@ -195,6 +195,13 @@ expect "the family is listed" 0 families mine --family-path "$work/own"
 answers "says that it is not run" "No run.def"
 mkdir "$work/own/broken"
 echo 'family broken "x" y' >"$work/own/broken/params.def"
+for family in "" tile_loader_lds kv_producer_pipeline paged_attention_decode; do
+    expect "families $family" 0 families $family
+    wide=$(awk 'length($0) > 80' "$out")
+    [ -z "$wide" ] && pass "families $family: 80 columns" || fail "families $family" "$wide"
+done
+run families tile_loader_lds
+answers "a name is whole" "  num_loading_warps  "
 expect "the constants of a spec" 0 families "tile_loader_lds:tile_rows=32" \
     --target hip:gfx950
 answers "the whole spec is told" "tile_rows=32, tile_cols=64"

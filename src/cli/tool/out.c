@@ -69,37 +69,93 @@ static size_t column_width(const groat__table *table, size_t column)
     return width;
 }
 
-/* Fits a wide table into a line by narrowing its widest columns. */
-static void fit_columns(const groat__table *table, size_t *width)
+/* Returns the length of a text up to where a line may end first: in front of a
+ * blank or behind a '|'. */
+static size_t piece_of(const char *text)
+{
+    size_t len = strcspn(text, " |");
+
+    return len + (text[len] == '|');
+}
+
+/* Returns the length of a column's longest piece. */
+static size_t longest_piece(const groat__table *table, size_t column)
+{
+    size_t longest = 0;
+
+    for (size_t i = column; i < table->cells; i += table->columns) {
+        const char *text = table->cell[i];
+
+        while (*text != '\0') {
+            size_t len = piece_of(text);
+
+            longest = len > longest ? len : longest;
+            text += len;
+            text += *text == ' ';
+        }
+    }
+    return longest;
+}
+
+/* Narrows the widest columns, none below its `least`, until the table fits a
+ * line; returns whether it does. */
+static bool narrow(const groat__table *table, size_t *width,
+                   const size_t *least)
 {
     size_t sum = 2 * (table->columns - 1);
 
     for (size_t c = 0; c < table->columns; c++)
-        sum += width[c] = column_width(table, c);
-    while (table->fold && sum > LINE) {
-        size_t widest = table->columns - 1;
+        sum += width[c];
+    for (; sum > LINE; sum--) {
+        size_t widest = table->columns;
 
         for (size_t c = 0; c < table->columns; c++)
-            if (width[c] > width[widest])
+            if (width[c] > least[c] &&
+                (widest == table->columns || width[c] >= width[widest]))
                 widest = c;
-        if (width[widest] <= COLUMN_MIN)
-            return;
+        if (widest == table->columns)
+            return false;
         width[widest]--;
-        sum--;
     }
+    return true;
 }
 
-/* Returns how many bytes of text fit a line of `width`, breaking at a blank if
- * there is one. */
+/* Fits a wide table into a line, without tearing words if it can; names, which
+ * are in the first column, stay whole. */
+static void fit_columns(const groat__table *table, size_t *width)
+{
+    size_t least[COLUMNS];
+
+    for (size_t c = 0; c < table->columns; c++) {
+        size_t longest = longest_piece(table, c);
+
+        width[c] = column_width(table, c);
+        least[c] = longest > COLUMN_MIN ? longest : COLUMN_MIN;
+    }
+    least[0] = width[0];
+    if (!table->fold || narrow(table, width, least))
+        return;
+    for (size_t c = 1; c < table->columns; c++)
+        least[c] = COLUMN_MIN;
+    (void)narrow(table, width, least);
+}
+
+/* Returns how many bytes of text fit a line of `width`, ending between pieces
+ * if there are several. */
 static size_t line_of(const char *text, size_t width)
 {
-    size_t len = strlen(text);
-    size_t end = width;
+    size_t end = 0;
 
-    if (len <= width)
-        return len;
-    while (end > 0 && text[end] != ' ')
-        end--;
+    if (strlen(text) <= width)
+        return strlen(text);
+    for (;;) {
+        size_t next = end + (end > 0 && text[end] == ' ');
+
+        next += piece_of(text + next);
+        if (next > width || next == end)
+            break;
+        end = next;
+    }
     if (end > 0)
         return end;
     for (end = width; end > 1 && (text[end] & 0xC0) == 0x80;)
