@@ -858,4 +858,18 @@ expect "a type that device code lacks" 2 run ./odd $on
 says "is told" "odd/args.h line 5: a type expected: an integer, float, double"
 expect "a folder that is none" 2 run ./none_such $on
 says "is told" "there is no folder of that name with a params.def"
+sed -i 's/uint64_t z/unsigned long long z/' odd/args.h
+cp odd/params.def odd/params.old
+sed -i 's/launch args.*/launch args = 4/' odd/params.def
+expect "launch args of another size than args.h" 4 run ./odd $on
+says "its line is told" "odd/params.def:$(grep -n 'launch args' odd/params.def | cut -d: -f1): launch args is"
+mv odd/params.old odd/params.def
+head -c 130 y.npy >short.npy
+expect "a .npy file that ends early" 2 run ./my_reduce $on --expect y=short.npy
+says "only its data counts" "short.npy has 2 bytes behind its header, buffer y has"
+"$groat" new skewed --from reduce >/dev/null
+sed -i 's/sum = block_reduce/sum = wave_index() == 1 ? sum : block_reduce/' skewed/skewed.h
+expect "a finding in a picture's JSON" 1 draw ./skewed $on -o skewed.svg --json
+has "it has the places" finding
+answers "and the line" '"function": "run"'
 finish

@@ -495,6 +495,8 @@ expect "a ring" 0 draw kv_producer_pipeline --target cpu:sm_90a -o "$svg"
 grep -q 'class="strip"><title>steps 0 to' "$svg" &&
     grep -q '>byte [0-9]*</text>' "$svg" && [ "$(count A)" -gt 8 ] &&
     pass "phases of mbarriers" || fail "phases of mbarriers" "$(count A) arrivals"
+grep -q '<title>wave [0-9]* waits for phase [0-9]* of the mbarrier at byte [0-9]*</title>' \
+    "$svg" && pass "waits say for what" || fail "waits say for what"
 phases() {
     grep -c "class=\"cell\"[^>]*>$1</text>" "$svg"
 }

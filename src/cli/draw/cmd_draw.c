@@ -9,6 +9,7 @@
  * with wrong output is drawn, too, but the command fails.
  */
 #include "cli/draw/draw.h"
+#include "cli/run/places.h"
 #include "cli/run/trial.h"
 
 #include <inttypes.h>
@@ -182,6 +183,8 @@ static int run(groat__cli *cli, groat__trial *trial, groat__output *output)
     if (!status)
         status = groat__trial_launch(cli, trial, &error);
     groat__progress_clear(&cli->progress);
+    if (status && cli->values.json)
+        groat__places_json(&cli->json, trial, &error);
     return status ? groat__cli_fail(cli, &error) : GROAT__EXIT_DONE;
 }
 

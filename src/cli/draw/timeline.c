@@ -101,6 +101,26 @@ static void draw_step(groat__sheet *sheet, double x, double y,
                                                        : (unsigned)access);
 }
 
+/* Draws a wait until the wave goes on; its title says what it waits for. */
+static void draw_wait(const strip *s, size_t at, double y)
+{
+    const groat__moment *m = &s->record->moments[at];
+
+    if (m->mbarrier == ~0u)
+        groat__sheet_begin(s->sheet, "held", NULL, "wave %u waits at a barrier",
+                           m->wave);
+    else
+        groat__sheet_begin(s->sheet, "held", NULL,
+                           "wave %u waits for phase %u of the mbarrier at byte "
+                           "%u",
+                           m->wave, m->phase, m->mbarrier);
+    draw_span(s, at, end_of_wait(s->record, at), y, "wait");
+    if (at >= s->first)
+        groat__sheet_text(s->sheet, column(s, at) + STEP / 2, y + LABEL_BASE,
+                          "cell", "%c", letters[GROAT_ACCESS_WAIT]);
+    groat__sheet_end(s->sheet);
+}
+
 static void draw_wave(const strip *s, unsigned wave, double y)
 {
     const groat__record *record = s->record;
@@ -112,12 +132,11 @@ static void draw_wave(const strip *s, unsigned wave, double y)
 
         if (m->wave != wave)
             continue;
-        if (m->access == GROAT_ACCESS_WAIT)
-            draw_span(s, i, end_of_wait(record, i), y, "wait");
-        if (i < s->first)
+        if (m->access == GROAT_ACCESS_WAIT && end_of_wait(record, i) > s->first)
+            draw_wait(s, i, y);
+        if (i < s->first || m->access == GROAT_ACCESS_WAIT)
             continue;
-        if (m->access != GROAT_ACCESS_WAIT)
-            draw_step(s->sheet, column(s, i), y, m->access);
+        draw_step(s->sheet, column(s, i), y, m->access);
         groat__sheet_text(s->sheet, column(s, i) + STEP / 2, y + LABEL_BASE,
                           "cell", "%c", letters[m->access]);
     }

@@ -117,13 +117,16 @@ static groat_status check_npy(const char *option, const char *path,
     return GROAT_OK;
 }
 
+/* header: bytes of a .npy file in front of its data; 0: it has none. */
 static groat_status say_size(const char *option, const char *path,
-                             uint64_t bytes, const groat_buffer *buffer,
-                             groat_error *error)
+                             uint64_t bytes, size_t header,
+                             const groat_buffer *buffer, groat_error *error)
 {
     return groat__fail(error, GROAT_INVALID,
-                       "%s %s has %" PRIu64 " bytes, buffer %s has %zu bytes",
-                       option, path, bytes, buffer->name, buffer->bytes);
+                       "%s %s has %" PRIu64 " bytes%s, buffer %s has %zu bytes",
+                       option, path, bytes - header,
+                       header > 0 ? " behind its header" : "", buffer->name,
+                       buffer->bytes);
 }
 
 /* Checks the header of a .npy file; *at is the offset of its data, else 0. */
@@ -172,7 +175,7 @@ static groat_status check_file(const char *option, const char *path,
     (void)fclose(file);
     if (!status && (uint64_t)facts.st_size - at != buffer->bytes)
         status =
-            say_size(option, path, (uint64_t)facts.st_size - at, buffer, error);
+            say_size(option, path, (uint64_t)facts.st_size, at, buffer, error);
     return status;
 }
 

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/cores.h"
+#include "base/fs.h"
 #include "base/near.h"
 
 /* The buffers of one launch. */
@@ -317,6 +318,40 @@ static void build_only(groat__trial *trial)
     trial->get_ms = groat__now_ms() - start;
 }
 
+/* Names the line of params.def in the error of a compiler that found another
+ * size of args.h than it says. */
+static void tell_args_line(const groat__cli *cli, const groat__trial *trial,
+                           groat_error *error)
+{
+    static const char words[] = "args.h and 'launch args' of params.def";
+    const groat_family *family =
+        groat_family_find(cli->context, groat_spec_family(trial->spec));
+    const char *folder = family ? groat_family_folder(family) : NULL;
+    groat__str path = {0};
+    char *text = NULL;
+    size_t len;
+    int number = 1;
+
+    if (!error || !error->log || !strstr(error->log, words) || !folder)
+        return;
+    groat__str_addf(&path, "%s/params.def", folder);
+    if (path.failed || groat__fs_read(path.data, 1 << 20, &text, &len, NULL))
+        text = NULL;
+    for (char *line = text; line; line = strchr(line, '\n'), number++) {
+        int end = 0;
+
+        line += *line == '\n';
+        (void)sscanf(line, "launch args%*[ \t=]%n", &end);
+        if (end > 0)
+            (void)snprintf(error->text, sizeof(error->text),
+                           "%s:%d: launch args is not the size of the "
+                           "structure of args.h",
+                           path.data, number);
+    }
+    free(text);
+    groat__str_free(&path);
+}
+
 groat_status groat__trial_get(groat__cli *cli, groat__trial *trial,
                               groat_error *error)
 {
@@ -336,6 +371,8 @@ groat_status groat__trial_get(groat__cli *cli, groat__trial *trial,
     trial->get_ms = groat__now_ms() - start;
     if (status == GROAT_NO_DEVICE)
         build_only(trial);
+    if (status == GROAT_COMPILE_FAILED)
+        tell_args_line(cli, trial, error);
     if (status)
         return status;
     trial->made = true;
