@@ -240,6 +240,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/judge/number.h \
 	%D%/judge/order.c \
 	%D%/judge/order.h \
+	%D%/judge/partners.c \
+	%D%/judge/partners.h \
 	%D%/judge/pointers.c \
 	%D%/judge/pointers.h \
 	%D%/judge/races.c \

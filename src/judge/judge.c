@@ -30,6 +30,7 @@
 #include "judge/meet.h"
 #include "judge/memory.h"
 #include "judge/order.h"
+#include "judge/partners.h"
 #include "judge/pointers.h"
 #include "judge/races.h"
 #include "judge/schedule.h"

@@ -24,7 +24,7 @@
 
 enum {
     GROAT__JUDGE_UNWRITTEN = 32, /* places that read unwritten bytes         */
-    GROAT__JUDGE_PARTNERS = 48,  /* values that unwritten bytes are compared */
+    GROAT__JUDGE_PARTNERS = 64,  /* values that unwritten bytes are compared */
                                  /* with                                     */
     GROAT__JUDGE_LANES = 64,     /* of the widest wave                       */
     GROAT__JUDGE_OPERAND = 32,   /* bytes of a lane in a wave-wide operation */
@@ -343,6 +343,13 @@ typedef struct groat__device {
     uint32_t time;
 } groat__device;
 
+/* A comparison that a cluster made; floats by their bits. */
+typedef struct groat__judge_comparison {
+    uint64_t a;
+    uint64_t b;
+    uint32_t bytes;
+} groat__judge_comparison;
+
 /* Reads of unwritten shared memory, see unwritten.c. */
 typedef struct groat__judge_unwritten {
     struct {
@@ -353,8 +360,13 @@ typedef struct groat__judge_unwritten {
     groat__judge_log log;
     size_t tried;   /* place whose bytes are filled with `value`; 0: none */
     uint64_t value; /* of 8 bytes from a multiple of 8 */
-    uint64_t partners[GROAT__JUDGE_PARTNERS];
+    uint64_t partners[GROAT__JUDGE_PARTNERS]; /* see partners.h */
     size_t partner_count;
+    int pass;
+    groat__judge_comparison *compared; /* of the second pass */
+    size_t compared_count;
+    size_t compared_cap;
+    size_t compared_at; /* the next one of the third pass */
 } groat__judge_unwritten;
 
 typedef struct groat__judge {

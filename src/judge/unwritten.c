@@ -23,6 +23,7 @@
 
 #include "base/clock.h"
 #include "judge/fiber.h"
+#include "judge/partners.h"
 
 enum {
     ALL = GROAT__JUDGE_UNWRITTEN + 1, /* tries all places at once */
@@ -34,10 +35,6 @@ enum {
  * of floats, above and below 0: a maximum passes over a NaN. */
 static const uint32_t values[] = {0, 0xffffffff, 0x01010101,
                                   1, 0x7b7b7b7b, 0xfbfbfbfb};
-
-/* What they hold in the run that looks for comparisons: its bytes, its halves
- * and itself are unlike what a kernel computes. */
-#define MARK 0x5A93C6E1u
 
 /* ---- what was read ----------------------------------------------------- */
 
@@ -125,71 +122,8 @@ void groat__judge_unwritten_forget(groat__judge *j)
             memset(j->blocks[b].unwritten, 0, j->launch->shared_bytes);
     j->unwritten.count = 0;
     j->unwritten.tried = 0;
-    j->unwritten.partner_count = 0;
+    groat__judge_partners_forget(j);
     j->unwritten.log.count = 0;
-}
-
-/* ---- what it is compared with ------------------------------------------ */
-
-/* The low `bytes` bytes of a number, again and again. */
-static uint64_t repeat(uint64_t number, unsigned bytes)
-{
-    static const uint64_t ones[] = {[1] = 0x0101010101010101u,
-                                    [2] = 0x0001000100010001u,
-                                    [4] = 0x0000000100000001u,
-                                    [8] = 1};
-
-    return (number & ~(uint64_t)0 >> (64 - 8 * bytes)) * ones[bytes];
-}
-
-/* The signed number in the low `bytes` bytes. */
-static int64_t extend(uint64_t number, unsigned bytes)
-{
-    unsigned above = 64 - 8 * bytes;
-
-    return (int64_t)(number << above) >> above;
-}
-
-static void add_partner(groat__judge_unwritten *u, uint64_t value)
-{
-    for (size_t i = 0; i < u->partner_count; i++)
-        if (u->partners[i] == value)
-            return;
-    if (u->partner_count < GROAT__JUDGE_PARTNERS)
-        u->partners[u->partner_count++] = value;
-}
-
-/* Adds values around `other` if x, a number of `size` bytes, is the mark's
- * `bytes` bytes from `at`, signed or not, plus an offset of up to `most`. */
-static void match(groat__judge_unwritten *u, uint64_t x, uint64_t other,
-                  unsigned size, unsigned bytes, unsigned at, int64_t most)
-{
-    uint64_t part = repeat(MARK, 4) >> 8 * at;
-    uint64_t plain = part & ~(uint64_t)0 >> (64 - 8 * bytes);
-    int64_t offset = extend(x - (uint64_t)extend(part, bytes), size);
-
-    if (offset < -most || offset > most)
-        offset = extend(x - plain, size);
-    if (offset < -most || offset > most)
-        return;
-    for (uint64_t near = 0; near < 3; near++)
-        add_partner(u, repeat(other - (uint64_t)offset + 1 - near, bytes));
-}
-
-void groat__judge_compared(struct groat_cpu_env *env, unsigned long long a,
-                           unsigned long long b, unsigned bytes)
-{
-    enum { NEAR = 1 << 16 };
-    groat__judge_unwritten *u = &groat__judge_of(env)->unwritten;
-
-    for (int turn = 0; turn < 2; turn++) {
-        uint64_t x = turn == 0 ? a : b;
-        uint64_t other = turn == 0 ? b : a;
-
-        for (unsigned size = 1; size <= bytes; size *= 2)
-            for (unsigned at = 0; at < (size < 4 ? 4 : 1); at += size)
-                match(u, x, other, bytes, size, at, size < 4 ? 0 : NEAR);
-    }
 }
 
 /* ---- what was written -------------------------------------------------- */
@@ -305,13 +239,17 @@ static bool differs(trial *t, size_t place, uint64_t value)
            !are_equal(&t->first, &j->unwritten.log);
 }
 
-/* Looks for what unwritten bytes are compared with. */
+/* Looks for what unwritten bytes, or numbers made of them, are compared with.
+ */
 static bool find_partners(trial *t)
 {
-    bool found;
+    bool found = false;
 
     t->j->env.again = GROAT_CPU_AGAIN_COMPARING;
-    found = differs(t, ALL, repeat(MARK, 4));
+    for (int pass = 0;
+         pass < GROAT__PARTNER_PASSES && !found && !(pass > 0 && is_over(t->j));
+         pass++)
+        found = differs(t, ALL, groat__judge_partner_pass(t->j, pass));
     t->j->env.again = GROAT_CPU_AGAIN;
     return found;
 }
@@ -323,7 +261,7 @@ static bool matters(trial *t, size_t place)
     bool found = false;
 
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
-        found = differs(t, place, repeat(values[i], 4));
+        found = differs(t, place, groat__judge_repeat(values[i], 4));
         if (found || is_over(t->j))
             return found;
     }
@@ -408,6 +346,7 @@ void groat__judge_unwritten_settle(groat__judge *j,
 void groat__judge_unwritten_drop(groat__judge *j)
 {
     free(j->unwritten.log.items);
+    free(j->unwritten.compared);
     for (size_t b = 0; j->blocks != NULL && b < j->block_count; b++)
         free(j->blocks[b].unwritten);
 }

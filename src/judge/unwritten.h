@@ -33,9 +33,6 @@ uint8_t groat__judge_unwritten_fill(const groat__judge *j,
                                     uint8_t random);
 /* Forgets the previous cluster's reads and writes. */
 void groat__judge_unwritten_forget(groat__judge *j);
-/* The hook of a comparison: keeps what unwritten bytes are compared with. */
-void groat__judge_compared(struct groat_cpu_env *env, unsigned long long a,
-                           unsigned long long b, unsigned bytes);
 /* Runs a cluster that has ended again, with run(), as often as needed to decide
  * whether its unwritten reads matter.  Sets j->failed and j->finding. */
 void groat__judge_unwritten_settle(groat__judge *j,

@@ -802,4 +802,34 @@ int main()
 }
 __global__ void k(int *y) { y[threadIdx.x] = 2; }
 END
+
+# ---- comparisons of numbers that unwritten bytes are a part of
+
+for asked in "(a & 0xff00) == 0x1200" "a * 3 - 7 == 89" "9 - a == 4" \
+    "__int_as_float(a) * 2.0f + x[threadIdx.x] == 3.25f" \
+    "__int_as_float(a) / 8 > 1e-3f && __int_as_float(a) / 8 < 1.1e-3f" \
+    "(double)__int_as_float(a) - 0.5 == 41.5"; do
+    wrong "unwritten: $asked" "nobody has written yet" --buffer x=32:"f32 in ramp" \
+        --buffer y=32 <<END
+__global__ void k(const float *x, int *y)
+{
+    __shared__ int s[32];
+    const int a = s[threadIdx.x];
+    y[threadIdx.x] = $asked ? 1 : 2;
+}
+END
+done
+right "an unwritten number that decides nothing" --buffer x=32:"f32 in ramp" --buffer y=32 <<'END'
+__global__ void k(const float *x, int *y)
+{
+    __shared__ float s[40];
+    s[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    const float a = s[threadIdx.x + 8];
+    int more = 0;
+    if (threadIdx.x < 24)
+        more = a * 2 + 1 == 41;
+    y[threadIdx.x] = more;
+}
+END
 finish
