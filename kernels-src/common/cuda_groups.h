@@ -53,6 +53,63 @@ GROAT_LANES thread_block this_thread_block()
     return {};
 }
 
+// The whole grid, without its barrier.
+struct grid_group {
+    template <class any = void> static void sync()
+    {
+        static_assert(sizeof(any *) == 0,
+                      "a barrier of the whole grid is not judged");
+    }
+    GROAT_MEMBER static dim3 dim_blocks()
+    {
+        const uint3 many = gridDim;
+
+        return {many.x, many.y, many.z};
+    }
+    GROAT_MEMBER static dim3 block_index()
+    {
+        return thread_block::group_index();
+    }
+    GROAT_MEMBER static dim3 group_dim()
+    {
+        return dim_blocks();
+    }
+    GROAT_MEMBER static unsigned long long num_blocks()
+    {
+        const uint3 many = gridDim;
+
+        return (unsigned long long)many.x * many.y * many.z;
+    }
+    GROAT_MEMBER static unsigned long long block_rank()
+    {
+        const uint3 many = gridDim, at = blockIdx;
+
+        return at.x + many.x * (at.y + (unsigned long long)many.y * at.z);
+    }
+    GROAT_MEMBER static unsigned long long thread_rank()
+    {
+        return block_rank() * thread_block::size() +
+               thread_block::thread_rank();
+    }
+    GROAT_MEMBER static unsigned long long size()
+    {
+        return num_blocks() * thread_block::size();
+    }
+    GROAT_MEMBER static unsigned long long num_threads()
+    {
+        return size();
+    }
+    GROAT_MEMBER static bool is_valid()
+    {
+        return true;
+    }
+};
+
+GROAT_LANES grid_group this_grid()
+{
+    return {};
+}
+
 // `parent` is the group that was partitioned, into `groups`; void: any.
 template <unsigned lanes, class parent = void> struct thread_block_tile {
     static_assert(lanes >= 1 && lanes <= 32 && (lanes & (lanes - 1)) == 0,

@@ -161,4 +161,33 @@ END
     echo 'y[threadIdx.x] = o.v; }'
 } >all.cu
 right "an overload of each of them" --buffer y=32 <all.cu
+i=0
+while [ $i -lt 192 ]; do
+    n=$((i + 6000 + i / 32 * 100000))
+    printf "\\$(printf '%03o' $((n & 255)))\\$(printf '%03o' $((n >> 8 & 255)))"
+    printf "\\$(printf '%03o' $((n >> 16 & 255)))\\000"
+    i=$((i + 1))
+done >ranks.raw
+right "ranks in the grid" --grid 3,2 --buffer y=192:out --expect y=ranks.raw <<'END'
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+__global__ void k(unsigned *y)
+{
+    const cg::grid_group grid = cg::this_grid();
+    for (unsigned long long i = grid.thread_rank(); i < 192; i += grid.size())
+        y[i] = i + grid.num_blocks() * 1000 + grid.block_rank() * 100000;
+}
+END
+cat >k.cu <<'END'
+#include <cooperative_groups.h>
+__global__ void k(float *y)
+{
+    auto grid = cooperative_groups::this_grid();
+    y[threadIdx.x] = 1;
+    grid.sync();
+}
+END
+expect "a barrier of the grid" 4 judge k.cu --block 32 --buffer y=32
+says "a barrier of the grid: says so" "a barrier of the whole grid is not judged"
+says "a barrier of the grid: its line" "k.cu:6"
 finish

@@ -147,16 +147,6 @@ answers "is found at its line" \
 expect "half of a tile" 1 judge "$half" --entry wrong_tile --block 32 --buffer x=32 \
     --buffer y=32
 answers "is found at its line" "half.cu:$(line 'warp.shfl_xor(x')"
-cat >grid.cu <<'END_OF_KERNEL'
-#include <cooperative_groups.h>
-__global__ void k(int *y)
-{
-    cooperative_groups::this_grid().sync();
-    y[threadIdx.x] = 1;
-}
-END_OF_KERNEL
-expect "a group of all blocks" 2 judge grid.cu --entry k --block 32 --buffer y=32
-says "is refused with its line" "grid.cu:4: this_grid"
 cat >none.cu <<'END_OF_KERNEL'
 __global__ void k(__half *y)
 {

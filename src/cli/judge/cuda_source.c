@@ -406,8 +406,7 @@ static groat_status check_word(const reader *r, const token *t)
 {
     static const struct {
         const char *word, *why;
-    } refused[] = {{"this_grid", "a barrier of the whole grid is not judged"},
-                   {"this_cluster", "clusters are not judged here"},
+    } refused[] = {{"this_cluster", "clusters are not judged here"},
                    {"__shfl", "shuffles without _sync are no longer CUDA"},
                    {"__managed__", "managed variables are not judged"},
                    {"texture", "textures are not judged"},
