@@ -12,14 +12,12 @@
 #ifndef GROAT_CPU_SILENT
 #define GROAT_CPU_SILENT 0
 #endif
-#define GROAT_PRINT(...) \
-    (groat::cpu_env->ops->take_turn(groat::cpu_env), \
-     (void)dprintf(GROAT_CPU_SILENT || groat::cpu_env->again != 0 ? -1 : 2, \
-                   __VA_ARGS__))
+// Blocks print in their order.  A block that runs again prints nothing, but does
+// the same up to there.
+#define GROAT_PRINT(...) groat::print(__VA_ARGS__)
 #define GROAT_UNROLL
 #define GROAT_ROLLED
-extern "C" int dprintf(int file, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+extern "C" int vdprintf(int file, const char *format, __builtin_va_list list);
 
 // gcc reports no access by a call's argument or result that is a structure in
 // memory, so that a kernel which reports its accesses has no calls.
@@ -516,6 +514,23 @@ groat_cpu_bind(groat_cpu_env *env)
                                     GROAT_NO_COVERAGE))
 // Functions that stand behind a kernel's line.
 #define GROAT_BEHIND GROAT_UNTOLD __attribute__((section("groat_behind")))
+
+namespace groat {
+
+__attribute__((format(printf, 1, 2))) GROAT_BEHIND static void
+print(const char *format, ...)
+{
+    __builtin_va_list list;
+
+    cpu_env->ops->take_turn(cpu_env);
+    if (GROAT_CPU_SILENT || cpu_env->again != 0)
+        return;
+    __builtin_va_start(list, format);
+    vdprintf(2, format, list);
+    __builtin_va_end(list);
+}
+
+} // namespace groat
 
 // Memory that a kernel takes by itself is not judged.  `weak`: clang would drop
 // what follows a call that never returns, and then the call.
