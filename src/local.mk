@@ -248,6 +248,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/judge/races.h \
 	%D%/judge/schedule.c \
 	%D%/judge/schedule.h \
+	%D%/judge/snapshot.c \
+	%D%/judge/snapshot.h \
 	%D%/judge/spans.c \
 	%D%/judge/spans.h \
 	%D%/judge/threads.c \

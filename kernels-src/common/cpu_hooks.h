@@ -178,8 +178,9 @@ struct groat_cpu_ops {
      * is quoted, has to be.  Does not return. */
     void (*misaligned)(struct groat_cpu_env *env, const void *address,
                        unsigned unit, const char *type, const void *from);
-    /* Waits until all earlier blocks of the grid have ended. */
-    void (*take_turn)(struct groat_cpu_env *env);
+    /* Waits until all earlier blocks of the grid have ended, and prints. */
+    void (*print)(struct groat_cpu_env *env, const char *text,
+                  unsigned long bytes);
 };
 
 struct groat_cpu_env {

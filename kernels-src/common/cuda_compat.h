@@ -24,7 +24,7 @@
 #define __shared__         __attribute__((used)) __constinit static thread_local
 #endif
 #define __forceinline__    __attribute__((always_inline))
-#define __noinline__       __attribute__((noinline))
+#define __noinline__
 #define __restrict__       __restrict
 #define __align__(n)       __attribute__((aligned(n)))
 #define __grid_constant__

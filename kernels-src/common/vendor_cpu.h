@@ -12,12 +12,12 @@
 #ifndef GROAT_CPU_SILENT
 #define GROAT_CPU_SILENT 0
 #endif
-// Blocks print in their order.  A block that runs again prints nothing, but does
-// the same up to there.
+// Blocks print in their order.
 #define GROAT_PRINT(...) groat::print(__VA_ARGS__)
 #define GROAT_UNROLL
 #define GROAT_ROLLED
-extern "C" int vdprintf(int file, const char *format, __builtin_va_list list);
+extern "C" int vsnprintf(char *to, decltype(sizeof(0)) bytes, const char *format,
+                         __builtin_va_list list);
 
 // gcc reports no access by a call's argument or result that is a structure in
 // memory, so that a kernel which reports its accesses has no calls.
@@ -33,7 +33,7 @@ extern "C" int vdprintf(int file, const char *format, __builtin_va_list list);
     static_assert(sizeof(args_type) == GROAT_ARGS_BYTES, \
                   "args.h and 'launch args' of params.def disagree"); \
     GROAT_WHOLE static void groat_cpu_body(const args_type &args); \
-    extern "C" __attribute__((visibility("default"))) void GROAT_ENTRY( \
+    extern "C" GROAT_EXPORTED void GROAT_ENTRY( \
         const void *args) \
     { \
         groat_cpu_body(*static_cast<const args_type *>(args)); \
@@ -459,8 +459,13 @@ struct groat_cpu_place {
     unsigned char unit; // of -fsanitize=alignment alone: its logarithm
 };
 
+// addr2line would name an inlined call by a function in front of it in a section,
+// so the kernel's has none of these.
+#define GROAT_OF_ITS_OWN __attribute__((section("groat_own")))
+#define GROAT_EXPORTED GROAT_OF_ITS_OWN __attribute__((visibility("default")))
+
 // -fsanitize=bounds calls this for an index outside of an array.
-extern "C" void __ubsan_handle_out_of_bounds(void *place, void *index)
+extern "C" GROAT_OF_ITS_OWN void __ubsan_handle_out_of_bounds(void *place, void *index)
 {
     groat::cpu_env->ops->out_of_bounds(
         groat::cpu_env, static_cast<const groat_cpu_place *>(place)->type->name,
@@ -469,7 +474,7 @@ extern "C" void __ubsan_handle_out_of_bounds(void *place, void *index)
 
 // The C library's functions of these names, which compilers know without a
 // declaration, would end the program that launches the kernel.
-extern "C" __attribute__((noreturn)) void groat_cpu_exit(int)
+extern "C" GROAT_EXPORTED __attribute__((noreturn)) void groat_cpu_exit(int)
 {
     groat::cpu_env->ops->refuse(groat::cpu_env,
                                 "ends the program, as exit() does, which no "
@@ -478,7 +483,7 @@ extern "C" __attribute__((noreturn)) void groat_cpu_exit(int)
     __builtin_unreachable();
 }
 
-extern "C" __attribute__((noreturn)) void abort()
+extern "C" GROAT_EXPORTED __attribute__((noreturn)) void abort()
 {
     groat::cpu_env->ops->refuse(groat::cpu_env,
                                 "ends the program by abort(), which no kernel "
@@ -495,7 +500,7 @@ GROAT_EXIT(_Exit);
 GROAT_EXIT(quick_exit);
 #undef GROAT_EXIT
 
-extern "C" __attribute__((visibility("default"))) unsigned
+extern "C" GROAT_EXPORTED unsigned
 groat_cpu_bind(groat_cpu_env *env)
 {
     groat::cpu_env = env;
@@ -520,14 +525,23 @@ namespace groat {
 __attribute__((format(printf, 1, 2))) GROAT_BEHIND static void
 print(const char *format, ...)
 {
+    char text[256];
+    char *all = text;
     __builtin_va_list list;
+    __builtin_va_list again;
+    int bytes;
 
-    cpu_env->ops->take_turn(cpu_env);
-    if (GROAT_CPU_SILENT || cpu_env->again != 0)
-        return;
     __builtin_va_start(list, format);
-    vdprintf(2, format, list);
+    __builtin_va_copy(again, list);
+    bytes = vsnprintf(text, sizeof(text), format, list);
     __builtin_va_end(list);
+    if (bytes >= static_cast<int>(sizeof(text))) {
+        all = static_cast<char *>(__builtin_alloca(bytes + 1));
+        vsnprintf(all, bytes + 1, format, again);
+    }
+    __builtin_va_end(again);
+    cpu_env->ops->print(cpu_env, all,
+                        GROAT_CPU_SILENT || bytes < 0 ? 0 : bytes);
 }
 
 } // namespace groat
@@ -535,7 +549,7 @@ print(const char *format, ...)
 // Memory that a kernel takes by itself is not judged.  `weak`: clang would drop
 // what follows a call that never returns, and then the call.
 #define GROAT_TAKES_MEMORY(declaration) \
-    GROAT_UNTOLD __attribute__((weak)) declaration \
+    GROAT_EXPORTED GROAT_UNTOLD __attribute__((weak)) declaration \
     { \
         groat::cpu_env->ops->refuse(groat::cpu_env, \
                                     "takes or frees memory of its own, which " \
@@ -606,7 +620,7 @@ __sanitizer_cov_trace_switch(unsigned long value, const unsigned long *cases)
 }
 
 // Where a thread was interrupted.  Touches nothing, as that may be anywhere.
-extern "C" __attribute__((visibility("default"))) GROAT_UNTOLD int
+extern "C" GROAT_EXPORTED GROAT_UNTOLD int
 groat_cpu_where(const void *at)
 {
     return groat_cpu_is_behind(at)            ? GROAT_CPU_BEHIND
@@ -615,7 +629,7 @@ groat_cpu_where(const void *at)
 }
 
 // What this thread was bound to; nullptr: nothing.
-extern "C" __attribute__((visibility("default"))) GROAT_UNTOLD groat_cpu_env *
+extern "C" GROAT_EXPORTED GROAT_UNTOLD groat_cpu_env *
 groat_cpu_bound()
 {
     return groat::cpu_env;

@@ -70,6 +70,7 @@ unsigned groat__judge_shared_atomic(struct groat_cpu_env *env, unsigned address,
 
     groat__judge_touch_shared(j, address, WORD_BYTES, GROAT_CPU_ATOMIC);
     groat__judge_fiber(j)->unfenced = true;
+    groat__judge_device_meet(j, false);
     return change(j->block->shared + address, op, x, expected);
 }
 

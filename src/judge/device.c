@@ -25,7 +25,8 @@ enum {
     WORD = 4,
     LINES = 64, /* of a page */
     PAGE = LINES * LINE,
-    PAGES_MAX = 4096, /* the first ones that a cluster touches */
+    PAGES_MAX = 4096,    /* the first ones that a cluster touches */
+    CELLS_MAX = 1 << 20, /* of lines that are split */
     BUCKETS_FIRST = 256
 };
 
@@ -68,7 +69,7 @@ static groat__device_page *add_page(groat__judge *j, uint64_t key)
 {
     groat__device *d = &j->device;
 
-    if (d->count == PAGES_MAX)
+    if (d->count == PAGES_MAX || d->cell_count > CELLS_MAX)
         return NULL;
     if (d->count == d->made) {
         d->pages = groat__judge_grow(j, d->pages, d->made, &d->cap,
@@ -125,10 +126,17 @@ static void split(groat__judge *j, groat__device_line *line, uint32_t unit)
     uint32_t first = add_cells(j, count);
     groat__device_cell *cells = j->device.cells;
 
-    for (uint32_t i = 0; i < count; i++)
-        cells[first + i] = line->unit == LINE
-                               ? line->whole
-                               : cells[line->first + i * unit / line->unit];
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t bits = ((1u << unit) - 1) << i * unit;
+        groat__device_cell *cell = &cells[first + i];
+
+        *cell = line->unit == LINE ? line->whole
+                                   : cells[line->first + i * unit / line->unit];
+        if ((line->changed & bits) == 0)
+            cell->state &= ~(uint32_t)GROAT__DEVICE_CHANGED;
+        if ((line->last & bits) == 0)
+            cell->state &= ~(uint32_t)GROAT__DEVICE_LAST_CHANGED;
+    }
     line->first = first;
     line->unit = unit;
 }
@@ -142,7 +150,7 @@ static groat__device_cell *cells_of(groat__judge *j, groat__device_line *line)
  * recorded. */
 typedef struct part {
     groat__device_cell *cells;
-    uint8_t *values;
+    groat__device_line *line;
     uint64_t address;
     uint32_t count;
     uint32_t unit;
@@ -169,7 +177,7 @@ static part part_of(groat__judge *j, uint64_t address, uint64_t bytes)
     } else if (size < LINE && line->unit == LINE)
         split(j, line, WORD);
     p.unit = line->unit;
-    p.values = line->values + from;
+    p.line = line;
     p.count = size / p.unit;
     p.cells = cells_of(j, line) + from / p.unit;
     return p;
@@ -198,9 +206,9 @@ static const char *since(const groat__judge *j)
 /* Whether another thread stored there, and nothing comes between. */
 static bool is_raced(const groat__judge *j, const groat__device_cell *cell)
 {
-    return (cell->state & GROAT__DEVICE_WRITTEN) != 0 &&
-           cell->write_time == j->device.time &&
-           !groat__judge_knows(j, cell->writer, cell->write_clock);
+    return (cell->state & GROAT__DEVICE_PLAIN) != 0 &&
+           cell->last_store.meets == j->device.meets &&
+           !groat__judge_knows(j, cell->last_store.fiber, cell->clock);
 }
 
 /* Whether another thread has stored there without an atomic operation, and
@@ -209,15 +217,16 @@ static bool is_uninitialized(const groat__judge *j,
                              const groat__device_cell *cell)
 {
     return (cell->state & GROAT__DEVICE_PLAIN) != 0 &&
-           j->device.time - cell->plain_time == cell->atomics &&
-           !groat__judge_knows(j, cell->plain, cell->plain_clock);
+           j->device.meets - cell->last_store.meets == cell->atomics &&
+           !groat__judge_knows(j, cell->last_store.fiber, cell->clock);
 }
 
 /* Returns a reader of another thread with nothing in between, or 0. */
 static uint32_t raced_reader(const groat__judge *j,
                              const groat__device_cell *cell)
 {
-    uint32_t list = cell->read_time == j->device.time ? cell->readers : 0;
+    uint32_t list =
+        cell->last_load.meets == j->device.meets ? cell->readers : 0;
 
     while (list != 0 && groat__judge_knows(j, j->readers.items[list].agent,
                                            j->readers.items[list].clock))
@@ -230,19 +239,18 @@ static void check_load(groat__judge *j, const groat__device_cell *cell,
 {
     char said[GROAT__JUDGE_SAID];
 
-    if (!is_raced(j, cell) || (cell->state & GROAT__DEVICE_CHANGED) == 0)
+    if (!is_raced(j, cell) || (cell->state & GROAT__DEVICE_LAST_CHANGED) == 0)
         return;
-    groat__judge_add_place(j, cell->write_site, "the write");
-    groat__judge_report(j,
-                        "reads %u bytes %s, which thread %zu wrote%s: a "
-                        "barrier is missing",
-                        unit,
-                        groat__judge_device_name(j->launch, address, said),
-                        groat__judge_thread_of(j, cell->writer), since(j));
+    groat__judge_add_place(j, cell->last_store.site, "the write");
+    groat__judge_report(
+        j,
+        "reads %u bytes %s, which thread %zu wrote%s: a "
+        "barrier is missing",
+        unit, groat__judge_device_name(j->launch, address, said),
+        groat__judge_thread_of(j, cell->last_store.fiber), since(j));
 }
 
-/* Makes the finding of a store, unless it has one or does not race. */
-static void blame_store(groat__judge *j, const groat__device_cell *cell,
+static void check_store(groat__judge *j, const groat__device_cell *cell,
                         uint64_t address, uint32_t unit)
 {
     uint32_t reader = raced_reader(j, cell);
@@ -252,166 +260,167 @@ static void blame_store(groat__judge *j, const groat__device_cell *cell,
         return;
     groat__judge_device_name(j->launch, address, said);
     if (is_raced(j, cell)) {
-        groat__judge_add_place(j, cell->write_site, "the other write");
-        groat__judge_blame(
-            j, j->current,
+        groat__judge_add_place(j, cell->last_store.site, "the other write");
+        groat__judge_report(
+            j,
             "writes %u bytes %s, which thread %zu wrote%s: a barrier is "
             "missing, or two threads use one place",
-            unit, said, groat__judge_thread_of(j, cell->writer), since(j));
-    } else {
-        groat__judge_add_place(j, j->readers.items[reader].site, "the read");
-        groat__judge_blame(
-            j, j->current,
-            "writes %u bytes %s, which thread %zu read%s: a barrier is missing",
-            unit, said,
-            groat__judge_thread_of(j, j->readers.items[reader].agent),
-            j->clocks_on ? " and has not released" : " since the last barrier");
+            unit, said, groat__judge_thread_of(j, cell->last_store.fiber),
+            since(j));
     }
+    groat__judge_add_place(j, j->readers.items[reader].site, "the read");
+    groat__judge_report(
+        j, "writes %u bytes %s, which thread %zu read%s: a barrier is missing",
+        unit, said, groat__judge_thread_of(j, j->readers.items[reader].agent),
+        j->clocks_on ? " and has not released" : " since the last barrier");
+}
+
+static void check_atomic(groat__judge *j, const groat__device_cell *cell,
+                         uint64_t address, uint32_t unit)
+{
+    char said[GROAT__JUDGE_SAID];
+
+    if (!is_uninitialized(j, cell))
+        return;
+    groat__judge_add_place(j, cell->last_store.site, "the write");
+    groat__judge_report(
+        j,
+        "changes %u bytes %s by an atomic operation, and "
+        "thread %zu wrote them without one%s: a barrier is "
+        "missing",
+        unit, groat__judge_device_name(j->launch, address, said),
+        groat__judge_thread_of(j, cell->last_store.fiber), since(j));
 }
 
 /* ---- records ------------------------------------------------------------- */
 
-static void note_load(groat__judge *j, groat__device_cell *cell)
+static groat__device_use this_use(const groat__judge *j)
 {
-    int32_t site = groat__judge_fiber(j)->site;
-    uint32_t agent = groat__judge_agent(j, j->current);
-
-    if (cell->readers == 0)
-        cell->read_time = j->device.time;
-    cell->readers = groat__judge_add_reader(
-        j, cell->readers, agent, groat__judge_now(j, j->current), site);
-    if ((cell->state & GROAT__DEVICE_READ) == 0) {
-        cell->reader = (uint32_t)j->current;
-        cell->read_site = site;
-    }
-    cell->state |= GROAT__DEVICE_READ;
-    if (j->device.time == 0)
-        cell->state |= GROAT__DEVICE_READ_EARLY;
-    cell->last_read = j->device.time;
+    return (groat__device_use){(uint32_t)j->current,
+                               groat__judge_fiber(j)->site, j->device.meets,
+                               j->device.global};
 }
 
-static void note_store(groat__judge *j, groat__device_cell *cell, bool plain)
+static void note_load(groat__judge *j, groat__device_cell *cell)
 {
-    cell->writer = (uint32_t)j->current;
-    cell->write_clock = groat__judge_now(j, j->current);
-    cell->write_time = j->device.time;
-    cell->write_site = groat__judge_fiber(j)->site;
+    uint32_t agent = groat__judge_agent(j, j->current);
+
+    if (cell->last_load.meets != j->device.meets)
+        cell->readers = 0;
+    cell->last_load = this_use(j);
+    cell->readers = groat__judge_add_reader(j, cell->readers, agent,
+                                            groat__judge_now(j, j->current),
+                                            cell->last_load.site);
+    if ((cell->state & GROAT__DEVICE_READ) == 0)
+        cell->first_load = cell->last_load;
+    cell->state |= GROAT__DEVICE_READ;
+}
+
+/* Returns whether the store counts as one: it is the first, or changes memory.
+ */
+static bool note_store(groat__judge *j, groat__device_cell *cell, bool changed)
+{
+    bool plain = (cell->state & GROAT__DEVICE_PLAIN) != 0;
+
+    if (plain && !changed)
+        return false;
+    cell->last_store = this_use(j);
+    cell->clock = groat__judge_now(j, j->current);
+    cell->atomics = 0;
+    cell->state &= ~(uint32_t)GROAT__DEVICE_LAST_CHANGED;
+    if (!plain)
+        cell->first_store = cell->last_store;
+    cell->state |= GROAT__DEVICE_PLAIN;
+    if (changed) {
+        cell->readers = 0;
+        cell->state |= GROAT__DEVICE_CHANGED | GROAT__DEVICE_LAST_CHANGED;
+    }
+    return true;
+}
+
+static void note_atomic(const groat__judge *j, groat__device_cell *cell)
+{
+    if ((cell->state & GROAT__DEVICE_PLAIN) == 0)
+        cell->last_store = this_use(j);
+    if ((cell->state & (GROAT__DEVICE_PLAIN | GROAT__DEVICE_ATOMIC)) == 0)
+        cell->first_store = cell->last_store;
+    cell->atomics++;
     cell->readers = 0;
-    cell->state |= GROAT__DEVICE_WRITTEN;
-    if (plain) {
-        cell->state |= GROAT__DEVICE_PLAIN;
-        cell->plain = cell->writer;
-        cell->plain_clock = cell->write_clock;
-        cell->plain_time = cell->write_time;
-        cell->plain_site = cell->write_site;
-        cell->atomics = 0;
-    } else
-        cell->atomics++;
-    if (j->device.time == 0)
-        cell->state |=
-            plain ? GROAT__DEVICE_WRITE_EARLY : GROAT__DEVICE_ATOMIC_EARLY;
+    cell->state |= GROAT__DEVICE_ATOMIC;
+    if (j->device.global == 0)
+        cell->state |= GROAT__DEVICE_ATOMIC_FIRST;
 }
 
 void groat__judge_device_load(groat__judge *j, uint64_t address, uint64_t bytes)
 {
-    while (bytes > 0) {
-        part p = part_of(j, address, bytes);
-
-        for (uint32_t i = 0; i < p.count; i++) {
-            check_load(j, &p.cells[i], address + i * p.unit, p.unit);
-            note_load(j, &p.cells[i]);
-        }
-        address += p.bytes;
-        bytes -= p.bytes;
-    }
-}
-
-void groat__judge_device_write(groat__judge *j, uint64_t address,
-                               uint64_t bytes)
-{
-    while (bytes > 0) {
-        part p = part_of(j, address, bytes);
-
-        for (uint32_t i = 0; i < p.count; i++) {
-            blame_store(j, &p.cells[i], address + i * p.unit, p.unit);
-            note_store(j, &p.cells[i], true);
-        }
-        address += p.bytes;
-        bytes -= p.bytes;
-    }
-}
-
-void groat__judge_device_store(groat__judge *j, uint64_t address,
-                               uint64_t bytes, const void *from)
-{
-    bool changed = memcmp((const void *)(uintptr_t)address, from, bytes) != 0;
-
-    groat__judge_device_write(j, address, bytes);
-    if (j->failed && changed)
-        groat__judge_leave(j);
-    if (j->failed) {
-        j->finding = (groat__judge_finding){0};
-        j->failed = false;
-    }
-    groat__judge_device_stored(j, address, bytes, from, changed);
-}
-
-void groat__judge_device_stored(groat__judge *j, uint64_t address,
-                                uint64_t bytes, const void *value, bool changed)
-{
-    const uint8_t *from = value;
-
-    while (bytes > 0) {
-        part p = part_of(j, address, bytes);
-
-        for (uint32_t i = 0; i < p.count; i++) {
-            groat__device_cell *cell = &p.cells[i];
-
-            if (changed)
-                cell->state |= GROAT__DEVICE_CHANGED;
-            if (from == NULL)
-                cell->state |= GROAT__DEVICE_UNKNOWN;
-        }
-        if (from != NULL && p.count > 0)
-            memcpy(p.values, from, p.bytes);
-        from = from == NULL ? NULL : from + p.bytes;
-        address += p.bytes;
-        bytes -= p.bytes;
-    }
-}
-
-void groat__judge_device_sync(groat__judge *j)
-{
-    j->device.time++;
-}
-
-void groat__judge_device_atomic(groat__judge *j, uint64_t address,
-                                uint64_t bytes)
-{
-    char said[GROAT__JUDGE_SAID];
     part p;
 
     for (; bytes > 0; address += p.bytes, bytes -= p.bytes) {
         p = part_of(j, address, bytes);
         for (uint32_t i = 0; i < p.count; i++) {
-            groat__device_cell *cell = &p.cells[i];
-
-            if (is_uninitialized(j, cell)) {
-                groat__judge_add_place(j, cell->plain_site, "the write");
-                groat__judge_report(
-                    j,
-                    "changes %u bytes %s by an atomic "
-                    "operation, and thread %zu wrote them without one%s: a "
-                    "barrier is missing",
-                    p.unit,
-                    groat__judge_device_name(j->launch, address + i * p.unit,
-                                             said),
-                    groat__judge_thread_of(j, cell->plain), since(j));
-            }
-            note_store(j, cell, false);
+            check_load(j, &p.cells[i], address + i * p.unit, p.unit);
+            note_load(j, &p.cells[i]);
         }
     }
-    groat__judge_device_sync(j);
+}
+
+static void note_values(groat__device_line *line, uint32_t from, uint32_t bytes,
+                        const uint8_t *before, const uint8_t *after)
+{
+    for (uint32_t i = 0; i < bytes; i++) {
+        uint32_t bit = 1u << (from + i);
+        uint32_t changed = before[i] != after[i] ? bit : 0;
+
+        line->values[from + i] = after[i];
+        line->changed = (uint16_t)(line->changed | changed);
+        line->last = (uint16_t)((line->last & ~bit) | changed);
+    }
+}
+
+void groat__judge_device_store(groat__judge *j, uint64_t address,
+                               uint64_t bytes, const void *before,
+                               const void *after)
+{
+    const uint8_t *old = before;
+    const uint8_t *new = after;
+    part p;
+
+    for (; bytes > 0; address += p.bytes, bytes -= p.bytes) {
+        p = part_of(j, address, bytes);
+        for (uint32_t i = 0; i < p.count; i++) {
+            uint32_t at = i * p.unit;
+            bool changed = memcmp(old + at, new + at, p.unit) != 0;
+
+            if (changed)
+                check_store(j, &p.cells[i], address + at, p.unit);
+            if (note_store(j, &p.cells[i], changed))
+                note_values(p.line, (uint32_t)(address % LINE) + at, p.unit,
+                            old + at, new + at);
+        }
+        old += p.bytes;
+        new += p.bytes;
+    }
+}
+
+void groat__judge_device_meet(groat__judge *j, bool global)
+{
+    j->device.meets++;
+    j->device.global += global;
+}
+
+void groat__judge_device_atomic(groat__judge *j, uint64_t address,
+                                uint64_t bytes)
+{
+    part p;
+
+    for (; bytes > 0; address += p.bytes, bytes -= p.bytes) {
+        p = part_of(j, address, bytes);
+        for (uint32_t i = 0; i < p.count; i++) {
+            check_atomic(j, &p.cells[i], address + i * p.unit, p.unit);
+            note_atomic(j, &p.cells[i]);
+        }
+    }
+    groat__judge_device_meet(j, true);
 }
 
 /* ---- clusters ------------------------------------------------------------ */
@@ -425,7 +434,8 @@ void groat__judge_device_forget(groat__judge *j)
     d->count = 0;
     d->cell_count = 0;
     d->last = NULL;
-    d->time = 0;
+    d->meets = 0;
+    d->global = 0;
 }
 
 static int by_key(const void *a, const void *b)
@@ -441,44 +451,61 @@ static groat__span span_of(const groat__judge *j,
                            const groat__device_cell *cell, bool load,
                            uint64_t address, uint32_t unit)
 {
+    const groat__device_use *first =
+        load ? &cell->first_load : &cell->first_store;
+    const groat__device_use *last = load ? &cell->last_load : &cell->last_store;
     groat__span span = {.start = address,
                         .end = address + unit,
                         .unit = unit,
                         .cluster = j->number,
-                        .load = load};
+                        .load = load,
+                        .first = {first->fiber, 0, first->site},
+                        .last = {last->fiber, 0, last->site}};
 
-    if (load) {
-        span.fiber = cell->reader;
-        span.site = cell->read_site;
-        span.early = (cell->state & GROAT__DEVICE_READ_EARLY) != 0;
-        span.late = cell->last_read == j->device.time;
-        return span;
-    }
-    span.plain = (cell->state & GROAT__DEVICE_PLAIN) != 0;
-    span.fiber = span.plain ? cell->plain : cell->writer;
-    span.site = span.plain ? cell->plain_site : cell->write_site;
-    span.early = (cell->state & GROAT__DEVICE_WRITE_EARLY) != 0;
-    span.first = (cell->state & GROAT__DEVICE_ATOMIC_EARLY) != 0;
-    span.late = cell->write_time == j->device.time;
-    span.changed = (cell->state & GROAT__DEVICE_CHANGED) != 0;
-    span.unknown = (cell->state & GROAT__DEVICE_UNKNOWN) != 0;
+    span.plain = !load && (cell->state & GROAT__DEVICE_PLAIN) != 0;
+    span.atomic = !load && (cell->state & GROAT__DEVICE_ATOMIC) != 0;
+    span.changed = !load && (cell->state & GROAT__DEVICE_CHANGED) != 0;
+    span.atomic_first = !load && (cell->state & GROAT__DEVICE_ATOMIC_FIRST);
+    span.early = (load || span.plain) && first->global == 0;
+    span.late = (load || span.plain) && last->global == j->device.global;
     return span;
+}
+
+/* A store of 16 bytes may have changed some of them alone. */
+static bool hand_over_words(groat__judge *j, const groat__device_line *line,
+                            groat__span span)
+{
+    for (uint32_t at = 0; at < LINE; at += WORD) {
+        span.start = span.end - LINE + at;
+        span.changed = (line->changed >> at & 15) != 0;
+        span.unit = WORD;
+        span.end = span.start + WORD;
+        if (!groat__spans_add(&j->spans, &span, line->values + at))
+            return false;
+        span.end = span.start - at + LINE;
+    }
+    return true;
 }
 
 static bool hand_over_line(groat__judge *j, groat__device_line *line,
                            uint64_t address, bool load)
 {
     const groat__device_cell *cells = cells_of(j, line);
-    unsigned needed = load ? GROAT__DEVICE_READ : GROAT__DEVICE_WRITTEN;
+    unsigned needed =
+        load ? GROAT__DEVICE_READ : GROAT__DEVICE_PLAIN | GROAT__DEVICE_ATOMIC;
 
     for (uint32_t at = 0; line->unit != 0 && at < LINE; at += line->unit) {
         const groat__device_cell *cell = &cells[at / line->unit];
         groat__span span;
+        bool added;
 
         if ((cell->state & needed) == 0)
             continue;
         span = span_of(j, cell, load, address + at, line->unit);
-        if (!groat__spans_add(&j->spans, &span, line->values + at))
+        added = !load && line->unit == LINE && line->changed != UINT16_MAX
+                    ? hand_over_words(j, line, span)
+                    : groat__spans_add(&j->spans, &span, line->values + at);
+        if (!added)
             return false;
     }
     return true;

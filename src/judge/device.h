@@ -8,23 +8,19 @@
 #include "judge/model.h"
 
 /* Check an access of the current fiber against those of other threads of the
- * cluster and record it: a load; a store, before it happens, of the bytes at
- * `from`; a store of bytes that are not known yet, which leaves the finding, if
- * any, to the caller; an atomic or volatile store; a volatile load.  The memory
- * belongs to a buffer. */
+ * cluster and record it: a load; a store, of which `before` and `after` are
+ * what is there before and after it; an atomic operation or a volatile store.
+ * The memory belongs to a buffer, or is a variable of the kernel. */
 void groat__judge_device_load(groat__judge *j, uint64_t address,
                               uint64_t bytes);
 void groat__judge_device_store(groat__judge *j, uint64_t address,
-                               uint64_t bytes, const void *from);
-void groat__judge_device_write(groat__judge *j, uint64_t address,
-                               uint64_t bytes);
+                               uint64_t bytes, const void *before,
+                               const void *after);
 void groat__judge_device_atomic(groat__judge *j, uint64_t address,
                                 uint64_t bytes);
-void groat__judge_device_sync(groat__judge *j);
-/* Records the value of a store that has happened.  NULL: it is not known. */
-void groat__judge_device_stored(groat__judge *j, uint64_t address,
-                                uint64_t bytes, const void *value,
-                                bool changed);
+/* Records an atomic or volatile access to shared memory, or a volatile load of
+ * device memory: `global`. */
+void groat__judge_device_meet(groat__judge *j, bool global);
 /* Writes "at device address 0x1234", or what else the address is; returns
  * `said`. */
 const char *groat__judge_device_name(const groat__judge_launch *launch,

@@ -7,6 +7,7 @@
  */
 #include "judge/grid.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 bool groat__judge_grid_open(groat__judge_grid *grid,
@@ -21,6 +22,7 @@ bool groat__judge_grid_open(groat__judge_grid *grid,
     grid->finding.status = GROAT_OK;
     grid->threads = threads;
     grid->spans = (groat__spans){0};
+    grid->printed = NULL;
     grid->taken = malloc(threads * sizeof(*grid->taken));
     if (grid->taken == NULL)
         return false;
@@ -111,6 +113,17 @@ bool groat__judge_grid_await(groat__judge_grid *grid, uint64_t number)
     sound = grid->failed > number;
     (void)pthread_mutex_unlock(&grid->lock);
     return sound;
+}
+
+void groat__judge_grid_print(groat__judge_grid *grid, const char *text,
+                             size_t bytes)
+{
+    (void)pthread_mutex_lock(&grid->lock);
+    if (grid->printed != NULL)
+        groat__str_addn(grid->printed, text, bytes);
+    else
+        (void)fwrite(text, 1, bytes, stderr);
+    (void)pthread_mutex_unlock(&grid->lock);
 }
 
 bool groat__judge_grid_failed(groat__judge_grid *grid, uint64_t number)

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "base/str.h"
 #include "judge/judge.h"
 #include "judge/spans.h"
 
@@ -33,6 +34,7 @@ typedef struct groat__judge_grid {
     size_t threads;
     groat__judge_finding finding; /* of cluster `failed` */
     groat__spans spans;           /* of host threads that have ended */
+    groat__str *printed; /* receives what clusters print; NULL: stderr does */
 } groat__judge_grid;
 
 /* threads  host threads that will take clusters, at least 1.
@@ -59,6 +61,9 @@ bool groat__judge_grid_add(groat__judge_grid *grid, groat__spans *spans);
 /* Waits until every cluster before this one has ended; false when one of them
  * has a finding. */
 bool groat__judge_grid_await(groat__judge_grid *grid, uint64_t number);
+/* Prints what a cluster prints whose turn it is. */
+void groat__judge_grid_print(groat__judge_grid *grid, const char *text,
+                             size_t bytes);
 /* Whether a cluster before this one has a finding. */
 bool groat__judge_grid_failed(groat__judge_grid *grid, uint64_t number);
 

@@ -4,22 +4,30 @@
  */
 #include "judge/held.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "judge/device.h"
 #include "judge/fiber.h"
 
-void groat__judge_hold(groat__judge *j, void *at, uint32_t bytes, bool device)
+void groat__judge_hold(groat__judge *j, void *at, size_t bytes, bool device)
 {
     groat__judge_held *held = &j->held;
+    uint8_t *before = held->before;
 
+    if (bytes > held->cap) {
+        before = realloc(before, bytes);
+        if (before == NULL)
+            groat__judge_starve(j);
+        held->before = before;
+        held->cap = bytes;
+    }
+    memcpy(before, at, bytes);
     held->at = at;
     held->bytes = bytes;
     held->device = device;
-    held->raced = j->failed;
     held->waited = false;
-    memcpy(held->before, at, bytes);
-    if (!j->failed)
+    if (device)
         return;
     held->finding = j->finding;
     j->finding = (groat__judge_finding){0};
@@ -29,14 +37,15 @@ void groat__judge_hold(groat__judge *j, void *at, uint32_t bytes, bool device)
 void groat__judge_settle_store(groat__judge *j)
 {
     groat__judge_held *held = &j->held;
-    uint32_t bytes = held->bytes;
-    bool changed = memcmp(held->before, held->at, bytes) != 0;
+    size_t bytes = held->bytes;
 
     held->bytes = 0;
-    if (held->device)
-        groat__judge_device_stored(j, (uint64_t)(uintptr_t)held->at, bytes,
-                                   held->at, changed);
-    if (!changed || !held->raced)
+    if (held->device) {
+        groat__judge_device_store(j, (uint64_t)(uintptr_t)held->at, bytes,
+                                  held->before, held->at);
+        return;
+    }
+    if (memcmp(held->before, held->at, bytes) == 0)
         return;
     j->finding = held->finding;
     j->failed = true;

@@ -8,8 +8,8 @@
 
 #include "judge/model.h"
 
-/* Holds a store of at most sizeof(before) bytes that is about to happen, and
- * the finding that has been recorded, if any. */
-void groat__judge_hold(groat__judge *j, void *at, uint32_t bytes, bool device);
+/* Holds a store that is about to happen: one to device memory, or one to shared
+ * memory that races, whose finding has been recorded. */
+void groat__judge_hold(groat__judge *j, void *at, size_t bytes, bool device);
 
 #endif

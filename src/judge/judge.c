@@ -34,6 +34,7 @@
 #include "judge/pointers.h"
 #include "judge/races.h"
 #include "judge/schedule.h"
+#include "judge/snapshot.h"
 #include "judge/tma.h"
 #include "judge/uniform.h"
 #include "judge/unwritten.h"
@@ -89,7 +90,7 @@ static const struct groat_cpu_ops hooks = {
     groat__judge_active_lanes,
     groat__judge_compared,
     groat__judge_misaligned,
-    groat__judge_take_turn,
+    groat__judge_print,
 };
 
 /* ---- a cluster --------------------------------------------------------- */
@@ -219,6 +220,7 @@ static void tear_down(groat__judge *j)
     groat__judge_drop_barriers(j);
     groat__judge_unwritten_drop(j);
     groat__judge_device_drop(j);
+    free(j->held.before);
     groat__spans_drop(&j->spans);
     for (size_t b = 0; j->blocks != NULL && b < j->block_count; b++) {
         if (j->blocks[b].shared != j->env.shared)
@@ -309,7 +311,8 @@ static void run_clusters(groat__judge *j, size_t thread, uint32_t *order)
         groat__judge_unwritten_forget(j);
         run_cluster(j, corner, order);
         groat__judge_unwritten_settle(j, run_cluster, corner, order);
-        if (!j->failed && !groat__judge_device_hand_over(j))
+        /* Also what one did that is not whole: others may have met it. */
+        if (!groat__judge_device_hand_over(j))
             fail_starved(j);
         if (j->failed)
             groat__judge_grid_find(j->grid, j->number, &j->finding);
@@ -421,25 +424,25 @@ static size_t count_threads(const groat__judge_launch *t)
     return clusters < threads ? (size_t)clusters : threads;
 }
 
-groat_status groat__judge_run(const groat__judge_launch *launch,
-                              groat_error *error)
+/* Runs all clusters; *order tells whether the order in which host threads ran
+ * them matters. */
+static groat_status attempt(const groat__judge_launch *launch, size_t threads,
+                            groat__str *printed, bool *order,
+                            groat_error *error)
 {
-    groat_status status = check_grid(launch, error);
+    worker *workers = calloc(threads, sizeof(*workers));
     groat__judge_grid grid;
-    worker *workers;
-    size_t threads;
+    groat_status status;
 
-    if (status != GROAT_OK)
-        return status;
-    threads = count_threads(launch);
-    workers = calloc(threads, sizeof(*workers));
+    *order = false;
     if (workers == NULL || !groat__judge_grid_open(&grid, launch, threads)) {
         free(workers);
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for the judge");
     }
+    grid.printed = printed;
     status = run_workers(&grid, workers, error);
-    if (status == GROAT_OK && grid.finding.status == GROAT_OK)
-        groat__judge_find_race(&grid);
+    if (status == GROAT_OK)
+        *order = groat__judge_find_race(&grid);
     if (status == GROAT_OK && grid.finding.status != GROAT_OK) {
         status =
             groat__fail(error, grid.finding.status, "%s", grid.finding.text);
@@ -448,5 +451,34 @@ groat_status groat__judge_run(const groat__judge_launch *launch,
     }
     groat__judge_grid_close(&grid);
     free(workers);
+    return status;
+}
+
+/* If clusters on several host threads depended on each other, all of them run
+ * again, one after the other, on what device memory held before. */
+groat_status groat__judge_run(const groat__judge_launch *launch,
+                              groat_error *error)
+{
+    groat_status status = check_grid(launch, error);
+    groat__snapshot *before = NULL;
+    groat__str printed = {0};
+    size_t threads;
+    bool order;
+
+    if (status != GROAT_OK)
+        return status;
+    threads = count_threads(launch);
+    if (threads > 1)
+        before = groat__snapshot_take(launch);
+    status = attempt(launch, threads, before != NULL ? &printed : NULL, &order,
+                     error);
+    if (before != NULL && order) {
+        groat_error_clear(error);
+        groat__snapshot_restore(before, launch);
+        status = attempt(launch, 1, NULL, &order, error);
+    } else if (printed.len > 0 && !printed.failed)
+        (void)fwrite(printed.data, 1, printed.len, stderr);
+    groat__str_free(&printed);
+    groat__snapshot_free(before);
     return status;
 }

@@ -74,9 +74,9 @@ typedef struct groat__judge_launch {
  *   - threads that wait for ever, and launches that do not end in time.
  * Copies land when a wait forces them to, never earlier.  seed 0 runs threads
  * in order; other seeds permute what the arch leaves open.
- * Clusters run on several host threads unless there is a trace callback.
- * Findings do not depend on the number of host threads if blocks communicate
- * through atomic and volatile accesses only.
+ * Clusters run on several host threads unless there is a trace callback; if
+ * they depend on each other but by atomic and volatile accesses, all run again,
+ * one after the other.
  * Errors: JUDGED (the finding: kernel, block, thread, byte), NO_MEMORY,
  * LAUNCH_FAILED (the kernel was compiled for another version of the judge),
  * INVALID (a cluster shape that does not fit the grid or the arch). */

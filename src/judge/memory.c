@@ -229,15 +229,14 @@ void groat__judge_check_write(groat__judge *j, groat__judge_block *block,
     check_readers(j, block, at, verb, false);
 }
 
-/* Holds a store that races with another one, if both are plain ones of threads
- * and it is small.  Returns false if it is to be checked at once. */
+/* Holds a store that races with another one, if both are plain ones of threads.
+ * Returns false if it is to be checked at once. */
 static bool hold_store(groat__judge *j, uint32_t address, uint32_t bytes,
                        uint32_t at)
 {
     const groat__shadow *s = &j->block->shadows[at];
 
-    if (!is_raced(j, s) || s->atomic || !groat__judge_is_thread(j, s->writer) ||
-        bytes > sizeof(j->held.before))
+    if (!is_raced(j, s) || s->atomic || !groat__judge_is_thread(j, s->writer))
         return false;
     check_readers(j, j->block, at, "writes", false);
     if (j->held.bytes != 0 || j->failed)
@@ -515,7 +514,8 @@ void groat__judge_global_store(struct groat_cpu_env *env,
     groat__judge_check_device(j, address, bytes, "writes");
     groat__judge_check_alignment(j, address, bytes, "writes");
     groat__judge_unwritten_keep(j, address, bytes);
-    groat__judge_device_store(j, address, bytes, from);
+    groat__judge_device_store(j, address, bytes,
+                              (const void *)(uintptr_t)address, from);
     memcpy((void *)(uintptr_t)address, from, bytes);
     groat__judge_note(j, GROAT_ACCESS_STORE, 0, bytes, address, true);
     count_one(j);
@@ -572,10 +572,10 @@ static view look(groat__judge *j, uint64_t base, uint32_t num_records,
                             verb, voffset, soffset);
     groat__judge_check_alignment(j, inside != 0 ? base + offset : 0, bytes,
                                  verb);
-    if (inside != 0 && !groat__judge_is_in_image(j->launch, base + offset)) {
+    if (inside != 0 && !groat__judge_is_in_image(j->launch, base + offset))
         groat__judge_check_device(j, base + offset, inside, verb);
+    if (inside != 0)
         groat__judge_device_load(j, base + offset, inside);
-    }
     return (view){base + offset, inside};
 }
 
@@ -628,8 +628,14 @@ void groat__judge_async_copy(struct groat_cpu_env *env, unsigned long long base,
 
 static void land(groat__judge *j, const groat__flown *copy)
 {
+    int32_t site = groat__judge_fiber(j)->site;
+
     if (copy->bytes == 0)
         return;
+    /* It may read its source as late as now. */
+    groat__judge_fiber(j)->site = copy->site;
+    groat__judge_device_load(j, copy->source, copy->inside);
+    groat__judge_fiber(j)->site = site;
     if (copy->inside != 0)
         memcpy(j->block->shared + copy->shared,
                (const void *)(uintptr_t)copy->source, copy->inside);

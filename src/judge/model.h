@@ -268,52 +268,51 @@ typedef struct groat__judge_log {
     size_t cap;
 } groat__judge_log;
 
-/* A store through a pointer, which is told of before it happens: one that races
- * is no fault if it stores what is there, and of one to device memory the value
- * is kept. */
+/* A store through a pointer, which is told of before it happens and looked at
+ * once it has: one that stores what is there is no fault. */
 typedef struct groat__judge_held {
     uint8_t *at;
-    uint32_t bytes; /* 0: there is none */
-    bool raced;     /* with the finding */
-    bool waits;     /* the running hook comes before the store */
-    bool waited;    /* one did */
-    bool device;
-    uint8_t before[16];
+    size_t bytes;    /* 0: there is none */
+    bool device;     /* else shared memory, and it races: it has the finding */
+    bool waits;      /* the running hook comes before the store */
+    bool waited;     /* one did */
+    uint8_t *before; /* what was there */
+    size_t cap;      /* of `before` */
     groat__judge_finding finding;
 } groat__judge_held;
 
-/* PLAIN: not only by atomic operations; CHANGED: a plain store that did not
- * store what was there; UNKNOWN: the stored value; EARLY: before the cluster's
- * first atomic or volatile access. */
+/* PLAIN: stored to by others than atomic operations; CHANGED: one of these did
+ * not store what was there; LAST_CHANGED: nor did the last one; ATOMIC_FIRST:
+ * by an atomic operation that is the cluster's first. */
 enum {
-    GROAT__DEVICE_WRITTEN = 1,
-    GROAT__DEVICE_READ = 2,
-    GROAT__DEVICE_PLAIN = 4,
+    GROAT__DEVICE_READ = 1,
+    GROAT__DEVICE_PLAIN = 2,
+    GROAT__DEVICE_ATOMIC = 4,
     GROAT__DEVICE_CHANGED = 8,
-    GROAT__DEVICE_UNKNOWN = 16,
-    GROAT__DEVICE_READ_EARLY = 32,
-    GROAT__DEVICE_WRITE_EARLY = 64,
-    GROAT__DEVICE_ATOMIC_EARLY = 128
+    GROAT__DEVICE_LAST_CHANGED = 16,
+    GROAT__DEVICE_ATOMIC_FIRST = 32
 };
 
+/* An access.  `meets` counts the cluster's atomic and volatile accesses before
+ * it, `global` those of device memory. */
+typedef struct groat__device_use {
+    uint32_t fiber;
+    int32_t site;
+    uint32_t meets;
+    uint32_t global;
+} groat__device_use;
+
 /* The running cluster's accesses to 16, 4 or 1 bytes of device memory, as the
- * smallest of them.  Times count its atomic and volatile accesses. */
+ * smallest of them. */
 typedef struct groat__device_cell {
-    uint32_t writer; /* fiber of the last store */
-    uint32_t write_clock;
-    uint32_t write_time;
-    int32_t write_site;
-    uint32_t plain; /* the last plain store, as above */
-    uint32_t plain_clock;
-    uint32_t plain_time;
-    int32_t plain_site;
-    uint32_t atomics;   /* atomic operations on the cell since it */
-    uint32_t readers;   /* since the last store; a list of order.c */
-    uint32_t read_time; /* of the first of them */
-    uint32_t last_read; /* time of the last load of all */
-    uint32_t reader;    /* fiber and site of the first load of all */
-    int32_t read_site;
-    uint8_t state;
+    groat__device_use first_load;
+    groat__device_use last_load;
+    groat__device_use first_store; /* plain ones; of none, atomic ones */
+    groat__device_use last_store;
+    uint32_t clock;   /* of the last plain store */
+    uint32_t atomics; /* atomic operations on the cell since that */
+    uint32_t readers; /* since that and the last of `meets`; of order.c */
+    uint32_t state;
 } groat__device_cell;
 
 /* 16 bytes of device memory. */
@@ -322,6 +321,8 @@ typedef struct groat__device_line {
     uint32_t first;           /* else the number of the first cell */
     uint32_t unit;            /* bytes of a cell; 0: not touched */
     uint8_t values[GROAT__JUDGE_CHUNK]; /* last stored by plain stores */
+    uint16_t changed; /* bytes that one of these changed, a bit each */
+    uint16_t last;    /* that the last one did */
 } groat__device_line;
 
 typedef struct groat__device_page {
@@ -340,7 +341,8 @@ typedef struct groat__device {
     size_t cell_cap;
     uint32_t *buckets;
     size_t bucket_count;
-    uint32_t time;
+    uint32_t meets;
+    uint32_t global;
 } groat__device;
 
 /* A comparison that a cluster made; floats by their bits. */

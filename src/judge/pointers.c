@@ -110,26 +110,18 @@ static void await_turn(groat__judge *j, uint64_t address, unsigned kind)
         groat__judge_abandon(j);
 }
 
-/* Judges the order of an access to a buffer of device memory. */
+/* Judges the order of an access to device memory. */
 static void order_device(groat__judge *j, uint64_t address, unsigned long bytes,
                          unsigned kind)
 {
     if (kind == GROAT_CPU_READ)
         groat__judge_device_load(j, address, bytes);
+    else if (kind == GROAT_CPU_WRITE)
+        groat__judge_hold(j, (void *)(uintptr_t)address, bytes, true);
     else if (kind == GROAT_CPU_VOLATILE_READ)
-        groat__judge_device_sync(j);
-    else if (kind != GROAT_CPU_WRITE)
+        groat__judge_device_meet(j, true);
+    else
         groat__judge_device_atomic(j, address, bytes);
-    else {
-        groat__judge_device_write(j, address, bytes);
-        if (bytes <= sizeof(j->held.before))
-            groat__judge_hold(j, (void *)(uintptr_t)address, (uint32_t)bytes,
-                              true);
-        else if (j->failed)
-            groat__judge_leave(j);
-        else
-            groat__judge_device_stored(j, address, bytes, NULL, true);
-    }
 }
 
 static void touch_device(groat__judge *j, uint64_t address, unsigned long bytes,
@@ -147,12 +139,15 @@ static void touch_device(groat__judge *j, uint64_t address, unsigned long bytes,
     order_device(j, address, bytes, kind);
 }
 
-void groat__judge_take_turn(struct groat_cpu_env *env)
+void groat__judge_print(struct groat_cpu_env *env, const char *text,
+                        unsigned long bytes)
 {
     groat__judge *j = groat__judge_enter(env);
 
     if (!groat__judge_grid_await(j->grid, j->number))
         groat__judge_abandon(j);
+    if (j->env.again == GROAT_CPU_FIRST)
+        groat__judge_grid_print(j->grid, text, bytes);
 }
 
 /* gcc reports the store of a structure that is assigned, then the load, and
@@ -187,6 +182,8 @@ void groat__judge_touch(struct groat_cpu_env *env, const void *address,
             order_device(j, at, bytes, kind);
         return;
     }
+    if (shared < launch->shared_bytes && kind >= GROAT_CPU_ATOMIC)
+        groat__judge_device_meet(j, false);
     if (shared < launch->shared_bytes && bytes <= launch->shared_bytes - shared)
         groat__judge_touch_shared(j, (uint32_t)shared, (uint32_t)bytes,
                                   read                       ? GROAT_CPU_READ

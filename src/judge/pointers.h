@@ -15,6 +15,7 @@ _Noreturn void groat__judge_misaligned(struct groat_cpu_env *env,
                                        const char *type, const void *from);
 void groat__judge_refuse(struct groat_cpu_env *env, const char *why,
                          const void *from);
-void groat__judge_take_turn(struct groat_cpu_env *env);
+void groat__judge_print(struct groat_cpu_env *env, const char *text,
+                        unsigned long bytes);
 
 #endif

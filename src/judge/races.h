@@ -7,8 +7,8 @@
 
 #include "judge/grid.h"
 
-/* Makes a race the finding of a launch whose clusters have all ended without
- * one. */
-void groat__judge_find_race(groat__judge_grid *grid);
+/* Makes a race of clusters, which have all ended, the launch's finding, unless
+ * it has one.  Returns whether the order in which they ran matters. */
+bool groat__judge_find_race(groat__judge_grid *grid);
 
 #endif

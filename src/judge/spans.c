@@ -21,24 +21,33 @@ bool groat__spans_start(groat__spans *spans, uint64_t cluster,
     return clusters > 1 && cluster < SPANS_MAX / SPANS_MIN;
 }
 
-/* The fiber of a span's access at an address, or of the one after its last. */
-static uint32_t fiber_at(const groat__span *span, uint64_t address)
+/* Who made a span's access at an address, or the one after its last. */
+static groat__span_use use_at(const groat__span *span,
+                              const groat__span_use *use, uint64_t address)
 {
-    return span->fiber +
-           (uint32_t)((address - span->start) / span->unit) * span->step;
+    groat__span_use at = *use;
+
+    at.fiber += (uint32_t)((address - span->start) / span->unit) * use->step;
+    return at;
+}
+
+static bool goes_on(const groat__span *span, const groat__span_use *use,
+                    const groat__span_use *next)
+{
+    return use->site == next->site &&
+           (span->end - span->start == span->unit ||
+            use_at(span, use, span->end).fiber == next->fiber);
 }
 
 /* Whether a new span of one access continues one. */
 static bool is_continued(const groat__span *a, const groat__span *b)
 {
-    bool single = a->end - a->start == a->unit;
-
     return a->end == b->start && a->cluster == b->cluster &&
-           a->unit == b->unit && a->site == b->site && a->load == b->load &&
-           a->early == b->early && a->late == b->late && a->first == b->first &&
-           a->plain == b->plain && a->changed == b->changed &&
-           a->unknown == b->unknown &&
-           (single || fiber_at(a, a->end) == b->fiber);
+           a->unit == b->unit && a->load == b->load && a->early == b->early &&
+           a->late == b->late && a->plain == b->plain &&
+           a->atomic == b->atomic && a->atomic_first == b->atomic_first &&
+           a->changed == b->changed && goes_on(a, &a->first, &b->first) &&
+           goes_on(a, &a->last, &b->last);
 }
 
 static bool grow(void **items, size_t needed, size_t *cap, size_t bytes)
@@ -100,8 +109,10 @@ bool groat__spans_add(groat__spans *spans, const groat__span *span,
         return false;
     if (!continued)
         return add_span(spans, &new);
-    if (last->end - last->start == last->unit)
-        last->step = span->fiber - last->fiber;
+    if (last->end - last->start == last->unit) {
+        last->first.step = span->first.fiber - last->first.fiber;
+        last->last.step = span->last.fiber - last->last.fiber;
+    }
     last->end = span->end;
     return true;
 }
@@ -128,13 +139,6 @@ void groat__spans_drop(groat__spans *spans)
 
 /* ---- races --------------------------------------------------------------- */
 
-/* The race found so far. */
-typedef struct race {
-    const groat__span *earlier; /* NULL: none */
-    const groat__span *later;
-    uint64_t address;
-} race;
-
 /* Stores first, by their start; then loads. */
 static int by_place(const void *a, const void *b)
 {
@@ -159,12 +163,19 @@ static uint64_t first_difference(const groat__spans *spans,
     return start;
 }
 
+/* Whether what the earlier cluster did is over, by an atomic or volatile access
+ * of each, before the later one begins. */
+static bool is_ordered(const groat__span *earlier, const groat__span *later)
+{
+    return !earlier->late && !later->early;
+}
+
 /* Returns where two spans race that overlap in [start, end), or `end`. */
 static uint64_t race_at(const groat__spans *spans, const groat__span *earlier,
                         const groat__span *later, uint64_t start, uint64_t end)
 {
     const groat__span *stored = earlier->load ? later : earlier;
-    bool ordered = !earlier->late && !later->early;
+    bool ordered = is_ordered(earlier, later);
 
     if (earlier->load || later->load)
         return !ordered && stored->plain && stored->changed ? start : end;
@@ -172,44 +183,63 @@ static uint64_t race_at(const groat__spans *spans, const groat__span *earlier,
         return end;
     /* What initializes an atomic variable has to come before its first use. */
     if (!later->plain)
-        return earlier->late || later->first ? start : end;
-    if (ordered || !earlier->plain)
-        return ordered ? end : start;
-    return earlier->unknown || later->unknown
+        return earlier->late || later->atomic_first ? start : end;
+    if (ordered)
+        return end;
+    return !earlier->plain || earlier->atomic || later->atomic
                ? start
                : first_difference(spans, earlier, later, start, end);
 }
 
+/* Whether the order of two spans that overlap decides what they read or leave:
+ * atomic operations wait for their turn. */
+static bool depends(const groat__span *earlier, const groat__span *later)
+{
+    bool atomic =
+        !earlier->load && !earlier->plain && !later->load && !later->plain;
+
+    return !atomic && !is_ordered(earlier, later);
+}
+
 static void compare(const groat__spans *spans, const groat__span *a,
-                    const groat__span *b, race *found)
+                    const groat__span *b, groat__spans_found *found)
 {
     const groat__span *earlier = a->cluster < b->cluster ? a : b;
     const groat__span *later = a->cluster < b->cluster ? b : a;
     uint64_t start = a->start > b->start ? a->start : b->start;
     uint64_t end = a->end < b->end ? a->end : b->end;
 
-    if (start >= end || a->cluster == b->cluster)
-        return;
+    found->order = found->order || depends(earlier, later);
     start = race_at(spans, earlier, later, start, end);
-    if (start == end)
+    if (start == end ||
+        (found->race &&
+         (later->cluster > found->later.cluster ||
+          (later->cluster == found->later.cluster && start >= found->address))))
         return;
-    if (found->earlier != NULL &&
-        (later->cluster > found->later->cluster ||
-         (later->cluster == found->later->cluster && start >= found->address)))
-        return;
-    *found = (race){earlier, later, start};
+    *found =
+        (groat__spans_found){true, true, *earlier, *later, .address = start};
 }
 
 /* Compares a span with those of the first `count` stores that reach it. */
 static void compare_before(const groat__spans *spans, size_t count,
-                           const groat__span *span, race *found)
+                           const groat__span *span, groat__spans_found *found)
 {
-    enum { TRIES = 256 }; /* many clusters may store the same value */
+    /* Many clusters may store the same value to one place. */
+    enum { STEPS = 1 << 16, TRIES = 256 };
+    size_t tries = 0;
 
-    for (size_t i = count, tries = 0;
-         i-- > 0 && spans->items[i].reach > span->start && tries < TRIES;
-         tries++)
-        compare(spans, &spans->items[i], span, found);
+    for (size_t i = count, steps = 0;
+         i-- > 0 && spans->items[i].reach > span->start && tries < TRIES &&
+         steps < STEPS;
+         steps++) {
+        const groat__span *store = &spans->items[i];
+
+        if (store->cluster == span->cluster || store->end <= span->start ||
+            store->start >= span->end)
+            continue;
+        tries += !span->load || store->changed;
+        compare(spans, store, span, found);
+    }
 }
 
 /* Returns how many of the stores start before an address. */
@@ -229,12 +259,11 @@ static size_t count_before(const groat__spans *spans, size_t stores,
     return low;
 }
 
-bool groat__spans_race(groat__spans *spans, groat__span *earlier,
-                       groat__span *later, uint64_t *address)
+void groat__spans_compare(groat__spans *spans, groat__spans_found *found)
 {
-    race found = {0};
     size_t stores = 0;
 
+    *found = (groat__spans_found){0};
     if (spans->count > 0)
         qsort(spans->items, spans->count, sizeof(*spans->items), by_place);
     for (; stores < spans->count && !spans->items[stores].load; stores++) {
@@ -243,17 +272,20 @@ bool groat__spans_race(groat__spans *spans, groat__span *earlier,
         span->reach = span->end;
         if (stores > 0 && span[-1].reach > span->reach)
             span->reach = span[-1].reach;
-        compare_before(spans, stores, span, &found);
+        compare_before(spans, stores, span, found);
     }
     for (size_t i = stores; i < spans->count; i++)
         compare_before(spans, count_before(spans, stores, spans->items[i].end),
-                       &spans->items[i], &found);
-    if (found.earlier == NULL)
-        return false;
-    *earlier = *found.earlier;
-    *later = *found.later;
-    *address = found.address;
-    earlier->fiber = fiber_at(earlier, found.address);
-    later->fiber = fiber_at(later, found.address);
-    return true;
+                       &spans->items[i], found);
+    if (!found->race)
+        return;
+    found->before = use_at(&found->earlier,
+                           found->earlier.late ? &found->earlier.last
+                                               : &found->earlier.first,
+                           found->address);
+    found->after =
+        use_at(&found->later,
+               found->later.early ? &found->later.first : &found->later.last,
+               found->address);
+    found->address -= (found->address - found->later.start) % found->later.unit;
 }

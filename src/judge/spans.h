@@ -14,6 +14,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Who made the first access of a span, and what to add to the fiber's number
+ * for each other one. */
+typedef struct groat__span_use {
+    uint32_t fiber;
+    uint32_t step;
+    int32_t site;
+} groat__span_use;
+
 /* Accesses of a cluster to [start, end): loads, or stores. */
 typedef struct groat__span {
     uint64_t start;
@@ -22,16 +30,15 @@ typedef struct groat__span {
     uint64_t reach; /* once sorted: the largest end of it and stores before */
     size_t value;   /* of a store: place of its bytes in the values */
     uint32_t unit;  /* bytes of an access */
-    uint32_t fiber; /* that made the first of them */
-    uint32_t step;  /* what to add to it for each other one */
-    int32_t site;   /* where all were made */
+    groat__span_use first; /* loads or plain stores of each unit */
+    groat__span_use last;
     bool load;
-    bool early;   /* before the cluster's first atomic or volatile access */
-    bool late;    /* after its last */
-    bool first;   /* of a store: the first of these is there */
-    bool plain;   /* a store that is not atomic */
-    bool changed; /* one that did not store what was there */
-    bool unknown; /* one whose value is not known */
+    bool early;  /* before the cluster's first atomic or volatile access */
+    bool late;   /* after its last */
+    bool plain;  /* stores that are not atomic */
+    bool atomic; /* atomic ones */
+    bool atomic_first; /* the first of these is there */
+    bool changed;      /* plain stores that did not store what was there */
 } groat__span;
 
 typedef struct groat__spans {
@@ -55,11 +62,20 @@ bool groat__spans_add(groat__spans *spans, const groat__span *span,
                       const void *value);
 /* Moves all spans of `from`.  False: no memory. */
 bool groat__spans_join(groat__spans *spans, groat__spans *from);
-/* Finds a race; of several the one whose later cluster is the lowest, and its
- * lowest address, whose fibers the spans then name; `earlier` is of the lower
- * cluster.  Sorts the list. */
-bool groat__spans_race(groat__spans *spans, groat__span *earlier,
-                       groat__span *later, uint64_t *address);
+/* What groat__spans_compare() found. */
+typedef struct groat__spans_found {
+    bool order;          /* matters: a cluster's accesses depend on another's */
+    bool race;           /* of these: */
+    groat__span earlier; /* of the lower cluster */
+    groat__span later;
+    groat__span_use before; /* who made them, and where */
+    groat__span_use after;
+    uint64_t address;
+} groat__spans_found;
+
+/* Looks for a race; of several takes the one whose later cluster is the lowest,
+ * and its lowest address.  Sorts the list. */
+void groat__spans_compare(groat__spans *spans, groat__spans_found *found);
 void groat__spans_drop(groat__spans *spans);
 
 #endif

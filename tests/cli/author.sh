@@ -284,7 +284,7 @@ fi
 sed 's/    shared_fence();/    *(volatile u32 *)64 = 1;\n&/' whole.h >wrong/wrong.h
 expect "a pointer to nowhere" 1 run ./wrong --target cpu:sm_90a
 says "is told" "uses an invalid pointer"
-sed 's/    shared_fence();/    dprintf(1, "%s", (const char *)64);\n&/' whole.h >wrong/wrong.h
+sed 's/    shared_fence();/    GROAT_PRINT("%s", (const char *)64);\n&/' whole.h >wrong/wrong.h
 expect "one that is given to the C library" 1 run ./wrong --target cpu:sm_90a --json
 says "is told, too" "in code that it called: it uses an invalid pointer"
 is_json "$out" || fail "with an answer in JSON" "$(cat "$out")"

@@ -190,4 +190,14 @@ END
 expect "a barrier of the grid" 4 judge k.cu --block 32 --buffer y=32
 says "a barrier of the grid: says so" "a barrier of the whole grid is not judged"
 says "a barrier of the grid: its line" "k.cu:6"
+wrong "a structure for a function that is not inlined" "1 element past the end of p[30, 8]" \
+    --buffer p=30,8:f32 --buffer y=32 <<'END'
+struct box { float v[8]; };
+__device__ __noinline__ float sum(box b) { return b.v[0] + b.v[7]; }
+__global__ void k(const box *p, float *y) { if (threadIdx.x < 30) y[threadIdx.x] = sum(p[threadIdx.x + 1]); }
+END
+wrong "a range of bytes" "bytes at device address" --buffer x=16 <<'END'
+__global__ void k(int *x) { memset(x, threadIdx.x, 64); }
+END
+says "a range of bytes: the function" "k.cu:1 in k"
 finish

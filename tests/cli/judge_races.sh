@@ -238,6 +238,168 @@ __global__ void k(float *y, int *most, int *ticket)
 }
 END
 
+# ---- what is no store, and what comes between
+
+right "the same structure by all threads, and bytes that are there" --block 32 --grid 3 \
+    --buffer h=16:"i32 inout zeros" --buffer y=96 <<'END'
+struct header { int n; int pad[7]; };
+__global__ void k(header *h, int *y)
+{
+    header zero = {};
+    *h = zero;
+    memset(h + 1, 0, sizeof(header));
+    __syncthreads();
+    y[blockIdx.x * 32 + threadIdx.x] = h->n + h[1].pad[3];
+}
+END
+right "a flag that is set again" --block 32 --buffer flag=1:i32 --buffer y=32:"i32 inout zeros" <<'END'
+__global__ void k(int *flag, int *y)
+{
+    if (threadIdx.x == 0)
+        *flag = 1;
+    __syncthreads();
+    for (int r = 0; r < 2; r++) {
+        if (threadIdx.x == 3)
+            *flag = 1;
+        y[threadIdx.x] += *flag;
+        __syncthreads();
+    }
+}
+END
+right "a vector of which one part changes" --block 32 --buffer p=128:"f32 inout zeros" --buffer y=32 <<'END'
+__global__ void k(float4 *p, float *y)
+{
+    float4 v = p[threadIdx.x];
+    v.x = threadIdx.x;
+    p[threadIdx.x] = v;
+    y[threadIdx.x] = p[threadIdx.x ^ 1].y;
+}
+END
+right "a lock, and the last warp, in shared memory" --block 64 --buffer sum=1:"f32 inout zeros" \
+    --buffer part=2:out --buffer x=64 <<'END'
+__global__ void k(float *sum, float *part, const float *x)
+{
+    __shared__ int lock;
+    __shared__ unsigned ended;
+    if (threadIdx.x == 0)
+        lock = ended = 0;
+    __syncthreads();
+    for (bool done = false; !done;)
+        if (atomicCAS(&lock, 0, 1) == 0) {
+            *sum += x[threadIdx.x];
+            __threadfence_block();
+            atomicExch(&lock, 0);
+            done = true;
+        }
+    if (threadIdx.x % 32 == 0) {
+        part[threadIdx.x / 32] = threadIdx.x;
+        __threadfence_block();
+        if (atomicAdd(&ended, 1u) == 1)
+            *sum += part[0] + part[1];
+    }
+}
+END
+wrong "a store of what is there is no excuse for the next" 6 "thread 0 read since the last barrier" \
+    --block 64 --buffer in=8 --buffer "out=64:f32 inout zeros" --buffer y=64 <<'END'
+__global__ void k(const float *in, float *out, float *y)
+{
+    const int i = threadIdx.x;
+    out[i] = 0;
+    for (int j = 0; j < 8; j++)
+        out[i] += in[j] + 2;
+    y[i] = out[i] + (i + 1 < blockDim.x ? out[i + 1] : 0);
+}
+END
+wrong "loads behind an atomic operation" 9 "thread 0 read since the last barrier" \
+    --block 64 --buffer "x=64:f32 inout ramp" --buffer count=1:i32 <<'END'
+__global__ void k(float *x, int *count)
+{
+    float v = x[threadIdx.x];
+    if (threadIdx.x == 63)
+        atomicAdd(count, 1);
+    __syncthreads();
+    if (threadIdx.x < 63)
+        v += x[threadIdx.x + 1];
+    x[threadIdx.x] = v;
+}
+END
+wrong "what an asynchronous copy reads, late" 6 "thread 0 wrote since the last barrier" \
+    --block 64 --buffer "x=64:f32 inout ramp" --buffer y=64 <<'END'
+#include <cuda_pipeline.h>
+__global__ void k(float *x, float *y)
+{
+    __shared__ float s[64];
+    const int i = threadIdx.x;
+    __pipeline_memcpy_async(&s[i], &x[i], 4);
+    __pipeline_commit();
+    __syncthreads();
+    x[(i + 1) % 64] = 100;
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    y[i] = s[i];
+}
+END
+
+# ---- more of blocks
+
+wrong "a store between many others" 4 "which thread 1023 of block 0,0,0 writes: blocks run" \
+    --block 1024 --grid 2 --buffer "x=2048:f32 inout ramp" <<'END'
+__global__ void k(float *x)
+{
+    const int i = blockIdx.x * 1024 + threadIdx.x;
+    const float left = i > 0 ? x[i - 1] : 0;
+    __syncthreads();
+    if (i % 2 == 1)
+        x[i] = left + 2;
+}
+END
+wrong "each block initializes what all change" 4 "which thread 0 of block 0,0,0 writes: blocks run" \
+    --block 32 --grid 4 --buffer count=1:i32 <<'END'
+__global__ void k(int *count)
+{
+    if (threadIdx.x == 0)
+        *count = 0;
+    __syncthreads();
+    atomicAdd(count, 1);
+}
+END
+wrong "one of two loads, behind the ticket" 10 "which thread 0 of block 0,0,0 reads: blocks run" \
+    --block 1 --grid 2 --buffer x=1:"f32 inout ramp" --buffer y=2 --buffer ticket=1:i32 <<'END'
+__global__ void k(float *x, float *y, int *ticket)
+{
+    if (blockIdx.x == 0) {
+        float a = x[0];
+        atomicAdd(ticket, 1);
+        y[0] = a + x[0];
+        return;
+    }
+    if (atomicAdd(ticket, 1) >= 0)
+        x[0] = 7;
+}
+END
+answers "one of two loads: its line" "the read at k.cu:6"
+# Blocks that depend on each other without a race leave what they leave in order.
+cat >k.cu <<'END'
+__global__ void k(const float *in, int *count, int *out)
+{
+    float s = 0;
+    if (blockIdx.x == 0)
+        for (int i = 0; i < 300000; i++)
+            s += in[threadIdx.x];
+    if (s > -1e30f && *count < 1)
+        out[atomicAdd(count, 1)] = blockIdx.x + 1;
+    printf("block %d\n", blockIdx.x);
+}
+END
+for jobs in 1 2; do
+    expect "a plain load of a counter, $jobs host threads" 0 judge k.cu --block 1 --grid 8 \
+        --buffer in=1 --buffer "count=1:i32 inout zeros" --buffer "out=8:i32 inout zeros" \
+        --jobs "$jobs" --output "out=counted$jobs"
+    grep -h '^block' "$err" "$out" >said$jobs
+done
+cmp -s counted1 counted2 && cmp -s said1 said2 && [ "$(grep -c . said2)" = 8 ] &&
+    pass "the counter is as with one" || fail "the counter is as with one"
+
 # ---- blocks on several host threads
 
 cat >k.cu <<'END'

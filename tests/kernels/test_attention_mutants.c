@@ -177,7 +177,7 @@ static const mutant table[] = {
     {EVEN, {"u32 even_sets(", "16ull", 0, "0ull"}, 0, 0},
     {EVEN, {"place find(", "wanted >= up_to", 0, "wanted > up_to"}, 0, NV},
     {EVEN, {"place find(", "wanted >= first", 0, "wanted > first"}, NV, 0},
-    {ONE, {"u32 begin(", "least_of(set, more)", 0, "0"}, 0, NV},
+    {ONE, {"u32 begin(", "least_of(set, more)", 0, "0"}, NV, 0},
     /* An additional part: the same sums. */
     {EVEN, {"segment next(", "unit == seg.ends", 0, "unit > seg.ends"}, 0, 0},
     {TINY, {"parts_of(const segment", "ends - 1)", 0, "ends)"}, 0, NV},

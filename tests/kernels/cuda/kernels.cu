@@ -442,7 +442,7 @@ __global__ void wrong_copy_race(const float *in, float *out)
 __global__ void wrong_fill_race(float *out)
 {
     __shared__ float room[64];
-    memset(room, 0, sizeof(room)); // fault
+    memset(room, threadIdx.x, sizeof(room)); // fault
     __syncthreads();
     out[threadIdx.x] = room[threadIdx.x];
 }
