@@ -85,6 +85,7 @@ unsigned groat__judge_global_atomic(struct groat_cpu_env *env,
     if (!groat__judge_grid_await(j->grid, j->number))
         groat__judge_abandon(j);
     groat__judge_unwritten_keep(j, address, WORD_BYTES);
+    groat__judge_device_keep(j, address, WORD_BYTES);
     groat__judge_device_atomic(j, address, WORD_BYTES);
     groat__judge_note(j, GROAT_ACCESS_STORE, 0, WORD_BYTES, address, true);
     return change((void *)(uintptr_t)address, op, x, expected);

@@ -26,7 +26,7 @@ enum {
     LINES = 64, /* of a page */
     PAGE = LINES * LINE,
     PAGES_MAX = 4096,    /* the first ones that a cluster touches */
-    CELLS_MAX = 1 << 20, /* of lines that are split */
+    CELLS_MAX = 1 << 20, /* of lines that are split, about */
     BUCKETS_FIRST = 256
 };
 
@@ -69,7 +69,7 @@ static groat__device_page *add_page(groat__judge *j, uint64_t key)
 {
     groat__device *d = &j->device;
 
-    if (d->count == PAGES_MAX || d->cell_count > CELLS_MAX)
+    if (d->count == PAGES_MAX)
         return NULL;
     if (d->count == d->made) {
         d->pages = groat__judge_grow(j, d->pages, d->made, &d->cap,
@@ -162,6 +162,9 @@ static part part_of(groat__judge *j, uint64_t address, uint64_t bytes)
 {
     uint32_t from = (uint32_t)(address % LINE);
     uint32_t size = bytes < LINE - from ? (uint32_t)bytes : LINE - from;
+    uint32_t unit = from % WORD != 0 || size % WORD != 0 ? 1
+                    : size < LINE                        ? WORD
+                                                         : LINE;
     groat__device_page *page = page_of(j, address / PAGE);
     part p = {.address = address, .bytes = size, .unit = 1};
     groat__device_line *line;
@@ -171,11 +174,10 @@ static part part_of(groat__judge *j, uint64_t address, uint64_t bytes)
     line = &page->lines[address / LINE % LINES];
     if (line->unit == 0)
         line->unit = LINE;
-    if (from % WORD != 0 || size % WORD != 0) {
-        if (line->unit != 1)
-            split(j, line, 1);
-    } else if (size < LINE && line->unit == LINE)
-        split(j, line, WORD);
+    if (line->unit > unit && j->device.cell_count > CELLS_MAX)
+        return p;
+    if (line->unit > unit)
+        split(j, line, unit);
     p.unit = line->unit;
     p.line = line;
     p.count = size / p.unit;
@@ -399,6 +401,24 @@ void groat__judge_device_store(groat__judge *j, uint64_t address,
         }
         old += p.bytes;
         new += p.bytes;
+    }
+}
+
+void groat__judge_device_keep(groat__judge *j, uint64_t address, uint64_t bytes)
+{
+    part p;
+
+    if (j->grid->threads == 1)
+        return;
+    for (; bytes > 0; address += p.bytes, bytes -= p.bytes) {
+        p = part_of(j, address, bytes);
+        if (p.count == 0)
+            groat__judge_grid_keep(j->grid, NULL);
+        else if (!p.line->kept)
+            groat__judge_grid_keep(
+                j->grid, (const void *)(uintptr_t)(address / LINE * LINE));
+        if (p.count != 0)
+            p.line->kept = true;
     }
 }
 

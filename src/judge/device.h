@@ -18,6 +18,10 @@ void groat__judge_device_store(groat__judge *j, uint64_t address,
                                const void *after);
 void groat__judge_device_atomic(groat__judge *j, uint64_t address,
                                 uint64_t bytes);
+/* Comes before each store: what is there can be put back if clusters run again,
+ * one after the other. */
+void groat__judge_device_keep(groat__judge *j, uint64_t address,
+                              uint64_t bytes);
 /* Records an atomic or volatile access to shared memory, or a volatile load of
  * device memory: `global`. */
 void groat__judge_device_meet(groat__judge *j, bool global);

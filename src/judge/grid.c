@@ -22,6 +22,7 @@ bool groat__judge_grid_open(groat__judge_grid *grid,
     grid->finding.status = GROAT_OK;
     grid->threads = threads;
     grid->spans = (groat__spans){0};
+    grid->before = (groat__snapshot){0};
     grid->printed = NULL;
     grid->taken = malloc(threads * sizeof(*grid->taken));
     if (grid->taken == NULL)
@@ -38,6 +39,7 @@ void groat__judge_grid_close(groat__judge_grid *grid)
     (void)pthread_cond_destroy(&grid->ended);
     (void)pthread_mutex_destroy(&grid->lock);
     groat__spans_drop(&grid->spans);
+    groat__snapshot_drop(&grid->before);
     free(grid->taken);
 }
 
@@ -113,6 +115,16 @@ bool groat__judge_grid_await(groat__judge_grid *grid, uint64_t number)
     sound = grid->failed > number;
     (void)pthread_mutex_unlock(&grid->lock);
     return sound;
+}
+
+void groat__judge_grid_keep(groat__judge_grid *grid, const void *line)
+{
+    (void)pthread_mutex_lock(&grid->lock);
+    if (line != NULL)
+        groat__snapshot_keep(&grid->before, (uint64_t)(uintptr_t)line);
+    else
+        grid->before.lost = true;
+    (void)pthread_mutex_unlock(&grid->lock);
 }
 
 void groat__judge_grid_print(groat__judge_grid *grid, const char *text,

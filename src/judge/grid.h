@@ -14,6 +14,7 @@
 
 #include "base/str.h"
 #include "judge/judge.h"
+#include "judge/snapshot.h"
 #include "judge/spans.h"
 
 /* The finding of a cluster. */
@@ -34,6 +35,7 @@ typedef struct groat__judge_grid {
     size_t threads;
     groat__judge_finding finding; /* of cluster `failed` */
     groat__spans spans;           /* of host threads that have ended */
+    groat__snapshot before;       /* what was stored to; of several threads */
     groat__str *printed; /* receives what clusters print; NULL: stderr does */
 } groat__judge_grid;
 
@@ -61,6 +63,9 @@ bool groat__judge_grid_add(groat__judge_grid *grid, groat__spans *spans);
 /* Waits until every cluster before this one has ended; false when one of them
  * has a finding. */
 bool groat__judge_grid_await(groat__judge_grid *grid, uint64_t number);
+/* Keeps a line of device memory as it is before a store, or, of NULL, tells
+ * that one cannot be kept. */
+void groat__judge_grid_keep(groat__judge_grid *grid, const void *line);
 /* Prints what a cluster prints whose turn it is. */
 void groat__judge_grid_print(groat__judge_grid *grid, const char *text,
                              size_t bytes);

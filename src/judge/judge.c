@@ -34,7 +34,6 @@
 #include "judge/pointers.h"
 #include "judge/races.h"
 #include "judge/schedule.h"
-#include "judge/snapshot.h"
 #include "judge/tma.h"
 #include "judge/uniform.h"
 #include "judge/unwritten.h"
@@ -424,17 +423,17 @@ static size_t count_threads(const groat__judge_launch *t)
     return clusters < threads ? (size_t)clusters : threads;
 }
 
-/* Runs all clusters; *order tells whether the order in which host threads ran
- * them matters. */
+/* Runs all clusters.  *again tells that those on several host threads depended
+ * on each other; device memory is then as before. */
 static groat_status attempt(const groat__judge_launch *launch, size_t threads,
-                            groat__str *printed, bool *order,
+                            groat__str *printed, bool *again,
                             groat_error *error)
 {
     worker *workers = calloc(threads, sizeof(*workers));
     groat__judge_grid grid;
     groat_status status;
 
-    *order = false;
+    *again = false;
     if (workers == NULL || !groat__judge_grid_open(&grid, launch, threads)) {
         free(workers);
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for the judge");
@@ -442,7 +441,10 @@ static groat_status attempt(const groat__judge_launch *launch, size_t threads,
     grid.printed = printed;
     status = run_workers(&grid, workers, error);
     if (status == GROAT_OK)
-        *order = groat__judge_find_race(&grid);
+        *again =
+            groat__judge_find_race(&grid) && threads > 1 && !grid.before.lost;
+    if (*again)
+        groat__snapshot_restore(&grid.before);
     if (status == GROAT_OK && grid.finding.status != GROAT_OK) {
         status =
             groat__fail(error, grid.finding.status, "%s", grid.finding.text);
@@ -454,31 +456,24 @@ static groat_status attempt(const groat__judge_launch *launch, size_t threads,
     return status;
 }
 
-/* If clusters on several host threads depended on each other, all of them run
- * again, one after the other, on what device memory held before. */
 groat_status groat__judge_run(const groat__judge_launch *launch,
                               groat_error *error)
 {
     groat_status status = check_grid(launch, error);
-    groat__snapshot *before = NULL;
     groat__str printed = {0};
     size_t threads;
-    bool order;
+    bool again;
 
     if (status != GROAT_OK)
         return status;
     threads = count_threads(launch);
-    if (threads > 1)
-        before = groat__snapshot_take(launch);
-    status = attempt(launch, threads, before != NULL ? &printed : NULL, &order,
-                     error);
-    if (before != NULL && order) {
+    status =
+        attempt(launch, threads, threads > 1 ? &printed : NULL, &again, error);
+    if (again) {
         groat_error_clear(error);
-        groat__snapshot_restore(before, launch);
-        status = attempt(launch, 1, NULL, &order, error);
+        status = attempt(launch, 1, NULL, &again, error);
     } else if (printed.len > 0 && !printed.failed)
         (void)fwrite(printed.data, 1, printed.len, stderr);
     groat__str_free(&printed);
-    groat__snapshot_free(before);
     return status;
 }

@@ -514,6 +514,7 @@ void groat__judge_global_store(struct groat_cpu_env *env,
     groat__judge_check_device(j, address, bytes, "writes");
     groat__judge_check_alignment(j, address, bytes, "writes");
     groat__judge_unwritten_keep(j, address, bytes);
+    groat__judge_device_keep(j, address, bytes);
     groat__judge_device_store(j, address, bytes,
                               (const void *)(uintptr_t)address, from);
     memcpy((void *)(uintptr_t)address, from, bytes);

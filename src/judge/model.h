@@ -323,6 +323,7 @@ typedef struct groat__device_line {
     uint8_t values[GROAT__JUDGE_CHUNK]; /* last stored by plain stores */
     uint16_t changed; /* bytes that one of these changed, a bit each */
     uint16_t last;    /* that the last one did */
+    bool kept;        /* by groat__judge_grid_keep() */
 } groat__device_line;
 
 typedef struct groat__device_page {

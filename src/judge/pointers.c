@@ -114,6 +114,8 @@ static void await_turn(groat__judge *j, uint64_t address, unsigned kind)
 static void order_device(groat__judge *j, uint64_t address, unsigned long bytes,
                          unsigned kind)
 {
+    if (kind != GROAT_CPU_READ && kind != GROAT_CPU_VOLATILE_READ)
+        groat__judge_device_keep(j, address, bytes);
     if (kind == GROAT_CPU_READ)
         groat__judge_device_load(j, address, bytes);
     else if (kind == GROAT_CPU_WRITE)

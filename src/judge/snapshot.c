@@ -1,77 +1,85 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * snapshot.c copies device memory, and copies it back.
+ * snapshot.c keeps lines of device memory before they are stored to, and puts
+ * them back.
  */
 #include "judge/snapshot.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct groat__snapshot {
-    uint8_t *image; /* the kernel's variables, within its code */
-    uint8_t *bytes; /* of all buffers, one behind the other */
-};
+enum { FIRST = 256, MOST = 1 << 24 };
 
-groat__snapshot *groat__snapshot_take(const groat__judge_launch *launch)
+static size_t bucket_of(const groat__snapshot *s, uint64_t address)
 {
-    enum { MOST = 256 << 20 };
-    groat__snapshot *s = calloc(1, sizeof(*s));
-    size_t image = launch->plain.image_bytes;
-    size_t all = 0;
+    return (size_t)(address * 0x9E3779B97F4A7C15u >> 32) & (2 * s->cap - 1);
+}
 
-    for (size_t i = 0; i < launch->range_count; i++)
-        all += all > MOST ? 0 : launch->ranges[i].bytes;
-    if (s == NULL || all > MOST)
-        goto none;
-    s->image = malloc(image + 1);
-    s->bytes = malloc(all + 1);
-    if (s->image == NULL || s->bytes == NULL)
-        goto none;
-    if (image > 0)
-        memcpy(s->image, launch->plain.image, image);
-    all = 0;
-    for (size_t i = 0; i < launch->range_count; i++) {
-        const groat__judge_range *r = &launch->ranges[i];
+/* Returns the bucket of a line, or the empty one where it belongs. */
+static uint32_t *find(const groat__snapshot *s, uint64_t address)
+{
+    size_t at = bucket_of(s, address);
 
-        memcpy(s->bytes + all, (const void *)(uintptr_t)r->address, r->bytes);
-        all += r->bytes;
+    while (s->buckets[at] != 0 &&
+           s->lines[s->buckets[at] - 1].address != address)
+        at = (at + 1) & (2 * s->cap - 1);
+    return &s->buckets[at];
+}
+
+/* The table stays at most half full.  False: no memory, or too many. */
+static bool make_room(groat__snapshot *s)
+{
+    size_t cap = s->cap == 0 ? FIRST : 2 * s->cap;
+    groat__snapshot_line *lines;
+    uint32_t *buckets;
+
+    if (s->count < s->cap)
+        return true;
+    if (cap > MOST)
+        return false;
+    lines = realloc(s->lines, cap * sizeof(*lines));
+    if (lines != NULL)
+        s->lines = lines;
+    buckets = calloc(2 * cap, sizeof(*buckets));
+    if (lines == NULL || buckets == NULL) {
+        free(buckets);
+        return false;
     }
-    return s;
-none:
-    groat__snapshot_free(s);
-    return NULL;
+    free(s->buckets);
+    s->buckets = buckets;
+    s->cap = cap;
+    for (size_t i = 0; i < s->count; i++)
+        *find(s, s->lines[i].address) = (uint32_t)i + 1;
+    return true;
 }
 
-/* Most of the image cannot be written, and nobody has written it. */
-static void restore_image(const groat__snapshot *s,
-                          const struct groat_cpu_plain *plain)
+void groat__snapshot_keep(groat__snapshot *snapshot, uint64_t address)
 {
-    uint8_t *image = (uint8_t *)(uintptr_t)plain->image;
+    groat__snapshot_line *line;
+    uint32_t *bucket;
 
-    for (size_t i = 0; i < plain->image_bytes; i++)
-        if (image[i] != s->image[i])
-            image[i] = s->image[i];
-}
-
-void groat__snapshot_restore(const groat__snapshot *snapshot,
-                             const groat__judge_launch *launch)
-{
-    size_t at = 0;
-
-    restore_image(snapshot, &launch->plain);
-    for (size_t i = 0; i < launch->range_count; i++) {
-        const groat__judge_range *r = &launch->ranges[i];
-
-        memcpy((void *)(uintptr_t)r->address, snapshot->bytes + at, r->bytes);
-        at += r->bytes;
-    }
-}
-
-void groat__snapshot_free(groat__snapshot *snapshot)
-{
-    if (snapshot == NULL)
+    if (!make_room(snapshot)) {
+        snapshot->lost = true;
         return;
-    free(snapshot->image);
-    free(snapshot->bytes);
-    free(snapshot);
+    }
+    bucket = find(snapshot, address);
+    if (*bucket != 0)
+        return;
+    line = &snapshot->lines[snapshot->count++];
+    *bucket = (uint32_t)snapshot->count;
+    line->address = address;
+    memcpy(line->bytes, (const void *)(uintptr_t)address, sizeof(line->bytes));
+}
+
+void groat__snapshot_restore(const groat__snapshot *snapshot)
+{
+    for (size_t i = 0; i < snapshot->count; i++)
+        memcpy((void *)(uintptr_t)snapshot->lines[i].address,
+               snapshot->lines[i].bytes, sizeof(snapshot->lines[i].bytes));
+}
+
+void groat__snapshot_drop(groat__snapshot *snapshot)
+{
+    free(snapshot->lines);
+    free(snapshot->buckets);
 }

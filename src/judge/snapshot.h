@@ -1,19 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * snapshot.h - what device memory holds before a launch.
+ * snapshot.h - what device memory held before a launch, where it was stored to.
  */
 #ifndef GROAT_JUDGE_SNAPSHOT_H
 #define GROAT_JUDGE_SNAPSHOT_H
 
-#include "judge/judge.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-typedef struct groat__snapshot groat__snapshot;
+enum { GROAT__SNAPSHOT_LINE = 16 /* bytes, at a multiple of it */ };
 
-/* Copies the launch's buffers and the kernel's variables.  NULL if they are
- * larger than 256 MiB, or there is no memory. */
-groat__snapshot *groat__snapshot_take(const groat__judge_launch *launch);
-void groat__snapshot_restore(const groat__snapshot *snapshot,
-                             const groat__judge_launch *launch);
-void groat__snapshot_free(groat__snapshot *snapshot);
+typedef struct groat__snapshot_line {
+    uint64_t address;
+    uint8_t bytes[GROAT__SNAPSHOT_LINE];
+} groat__snapshot_line;
+
+typedef struct groat__snapshot {
+    groat__snapshot_line *lines;
+    size_t count;
+    size_t cap;
+    uint32_t *buckets; /* twice as many as `cap` */
+    bool lost;         /* not all of it could be kept */
+} groat__snapshot;
+
+/* Keeps a line before the first store to it; later ones change nothing. */
+void groat__snapshot_keep(groat__snapshot *snapshot, uint64_t address);
+/* Puts back all lines. */
+void groat__snapshot_restore(const groat__snapshot *snapshot);
+void groat__snapshot_drop(groat__snapshot *snapshot);
 
 #endif

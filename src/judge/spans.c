@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    SPANS_MAX = 1 << 21 /* of a launch */,
+    SPANS_MAX = 1 << 20 /* of a launch */,
     SPANS_MIN = 8 /* of a cluster */
 };
 
