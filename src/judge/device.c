@@ -404,6 +404,25 @@ void groat__judge_device_store(groat__judge *j, uint64_t address,
     }
 }
 
+/* Returns the line of an address, of whose bytes other memory may have some. */
+static groat__snapshot_line line_at(const groat__judge *j, uint64_t address)
+{
+    uint64_t start = address / LINE * LINE;
+    groat__snapshot_line line = {.address = start, .to = LINE};
+
+    for (size_t i = 0; i < j->launch->range_count; i++) {
+        const groat__judge_range *r = &j->launch->ranges[i];
+
+        if (address - r->address >= r->bytes)
+            continue;
+        if (r->address > start)
+            line.from = (uint8_t)(r->address - start);
+        if (r->address + r->bytes < start + LINE)
+            line.to = (uint8_t)(r->address + r->bytes - start);
+    }
+    return line;
+}
+
 void groat__judge_device_keep(groat__judge *j, uint64_t address, uint64_t bytes)
 {
     part p;
@@ -414,11 +433,12 @@ void groat__judge_device_keep(groat__judge *j, uint64_t address, uint64_t bytes)
         p = part_of(j, address, bytes);
         if (p.count == 0)
             groat__judge_grid_keep(j->grid, NULL);
-        else if (!p.line->kept)
-            groat__judge_grid_keep(
-                j->grid, (const void *)(uintptr_t)(address / LINE * LINE));
-        if (p.count != 0)
+        else if (!p.line->kept) {
+            groat__snapshot_line line = line_at(j, address);
+
+            groat__judge_grid_keep(j->grid, &line);
             p.line->kept = true;
+        }
     }
 }
 

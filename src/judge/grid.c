@@ -117,11 +117,12 @@ bool groat__judge_grid_await(groat__judge_grid *grid, uint64_t number)
     return sound;
 }
 
-void groat__judge_grid_keep(groat__judge_grid *grid, const void *line)
+void groat__judge_grid_keep(groat__judge_grid *grid,
+                            const groat__snapshot_line *line)
 {
     (void)pthread_mutex_lock(&grid->lock);
     if (line != NULL)
-        groat__snapshot_keep(&grid->before, (uint64_t)(uintptr_t)line);
+        groat__snapshot_keep(&grid->before, line);
     else
         grid->before.lost = true;
     (void)pthread_mutex_unlock(&grid->lock);

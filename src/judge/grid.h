@@ -65,7 +65,8 @@ bool groat__judge_grid_add(groat__judge_grid *grid, groat__spans *spans);
 bool groat__judge_grid_await(groat__judge_grid *grid, uint64_t number);
 /* Keeps a line of device memory as it is before a store, or, of NULL, tells
  * that one cannot be kept. */
-void groat__judge_grid_keep(groat__judge_grid *grid, const void *line);
+void groat__judge_grid_keep(groat__judge_grid *grid,
+                            const groat__snapshot_line *line);
 /* Prints what a cluster prints whose turn it is. */
 void groat__judge_grid_print(groat__judge_grid *grid, const char *text,
                              size_t bytes);

@@ -53,7 +53,21 @@ static bool make_room(groat__snapshot *s)
     return true;
 }
 
-void groat__snapshot_keep(groat__snapshot *snapshot, uint64_t address)
+/* Copies a line's bytes from memory, or to it. */
+static void copy(groat__snapshot_line *line, bool back)
+{
+    uint8_t *memory = (uint8_t *)(uintptr_t)line->address + line->from;
+    uint8_t *kept = line->bytes + line->from;
+    size_t bytes = (size_t)(line->to - line->from);
+
+    if (back)
+        memcpy(memory, kept, bytes);
+    else
+        memcpy(kept, memory, bytes);
+}
+
+void groat__snapshot_keep(groat__snapshot *snapshot,
+                          const groat__snapshot_line *which)
 {
     groat__snapshot_line *line;
     uint32_t *bucket;
@@ -62,20 +76,19 @@ void groat__snapshot_keep(groat__snapshot *snapshot, uint64_t address)
         snapshot->lost = true;
         return;
     }
-    bucket = find(snapshot, address);
+    bucket = find(snapshot, which->address);
     if (*bucket != 0)
         return;
     line = &snapshot->lines[snapshot->count++];
     *bucket = (uint32_t)snapshot->count;
-    line->address = address;
-    memcpy(line->bytes, (const void *)(uintptr_t)address, sizeof(line->bytes));
+    *line = *which;
+    copy(line, false);
 }
 
 void groat__snapshot_restore(const groat__snapshot *snapshot)
 {
     for (size_t i = 0; i < snapshot->count; i++)
-        memcpy((void *)(uintptr_t)snapshot->lines[i].address,
-               snapshot->lines[i].bytes, sizeof(snapshot->lines[i].bytes));
+        copy(&snapshot->lines[i], true);
 }
 
 void groat__snapshot_drop(groat__snapshot *snapshot)

@@ -11,8 +11,11 @@
 
 enum { GROAT__SNAPSHOT_LINE = 16 /* bytes, at a multiple of it */ };
 
+/* Bytes [from, to) of a line: those of a buffer. */
 typedef struct groat__snapshot_line {
     uint64_t address;
+    uint8_t from;
+    uint8_t to;
     uint8_t bytes[GROAT__SNAPSHOT_LINE];
 } groat__snapshot_line;
 
@@ -24,8 +27,10 @@ typedef struct groat__snapshot {
     bool lost;         /* not all of it could be kept */
 } groat__snapshot;
 
-/* Keeps a line before the first store to it; later ones change nothing. */
-void groat__snapshot_keep(groat__snapshot *snapshot, uint64_t address);
+/* Keeps a line, without its bytes, before the first store to it; later ones
+ * change nothing. */
+void groat__snapshot_keep(groat__snapshot *snapshot,
+                          const groat__snapshot_line *which);
 /* Puts back all lines. */
 void groat__snapshot_restore(const groat__snapshot *snapshot);
 void groat__snapshot_drop(groat__snapshot *snapshot);
