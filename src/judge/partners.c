@@ -4,6 +4,7 @@
  */
 #include "judge/partners.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -97,10 +98,12 @@ static void solve_float(groat__judge_unwritten *u, uint64_t first,
     double step = (double)float_of(marks[2]) - m;
     double x = number_of(first, bytes);
     double slope = (number_of(second, bytes) - x) / step;
-    float at = (float)(m + (number_of(other, bytes) - x) / slope);
+    double found = m + (number_of(other, bytes) - x) / slope;
+    float at;
 
-    if (!isfinite(at))
+    if (!(fabs(found) <= (double)FLT_MAX))
         return;
+    at = (float)found;
     add_partner(u, groat__judge_repeat(bits_of(at), 4));
     add_partner(u, groat__judge_repeat(bits_of(nextafterf(at, INFINITY)), 4));
     add_partner(u, groat__judge_repeat(bits_of(nextafterf(at, -INFINITY)), 4));
@@ -115,12 +118,11 @@ static void solve_int(groat__judge_unwritten *u, uint64_t first,
     int64_t lack = extend(other - first, bytes);
     int64_t slope = rise / step;
 
-    if (slope == 0 || rise % step != 0)
+    if (slope == 0 || rise % step != 0 || lack == INT64_MIN)
         return;
-    for (int64_t near = -1; near <= 1; near++)
-        add_partner(
-            u, groat__judge_repeat(
-                   (uint64_t)((int64_t)marks[1] + lack / slope + near), 4));
+    for (uint64_t near = 0; near < 3; near++)
+        add_partner(u, groat__judge_repeat(
+                           marks[1] + (uint64_t)(lack / slope) + near - 1, 4));
 }
 
 /* A comparison that one side of which depends on unwritten bytes: tries the

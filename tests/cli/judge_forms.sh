@@ -832,4 +832,12 @@ __global__ void k(const float *x, int *y)
     y[threadIdx.x] = more;
 }
 END
+right "a comparison that no number turns" --buffer y=32 --arg other=9223372035787493212 <<'END'
+__global__ void k(int *y, long long other)
+{
+    __shared__ int s[32];
+    const int a = s[threadIdx.x];
+    y[threadIdx.x] = -(long long)(unsigned)a == other ? 1 : 2;
+}
+END
 finish
