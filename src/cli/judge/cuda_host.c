@@ -191,20 +191,28 @@ static bool is_unused(const kind *k, const char *entry)
             !(k->name.len == len && strncmp(k->name.at, word, len) == 0));
 }
 
+/* Reads the next declaration, in whatever namespace; false: there is none. */
+static bool read_next(cursor *c, kind *k)
+{
+    token t;
+
+    do
+        t = groat__cuda_take_text(c);
+    while (t.len > 0 && (groat__cuda_is(&t, "}") || read_opening(c, t)));
+    if (t.len > 0)
+        *k = read_declaration(c, t);
+    return t.len > 0;
+}
+
 /* Returns whether there is such a kernel. */
 static bool drop(const char *text, const char *entry, groat__str *out)
 {
     cursor c = {text, 1, true};
     const char *done = text;
     bool found = entry == NULL;
-    token t;
+    kind k;
 
-    while ((t = groat__cuda_take_text(&c)).len > 0) {
-        kind k;
-
-        if (groat__cuda_is(&t, "}") || read_opening(&c, t))
-            continue;
-        k = read_declaration(&c, t);
+    while (read_next(&c, &k)) {
         if (!is_unused(&k, entry)) {
             found = found || k.kernel;
             continue;
@@ -226,78 +234,43 @@ void groat__cuda_drop_unused(const char *text, const char *entry,
     (void)drop(text, NULL, out);
 }
 
+/* Whether a token is among words with blanks around them. */
+static bool is_among(const token *t, const char *words)
+{
+    for (; (words = strchr(words, ' ')) != NULL; words++)
+        if (strncmp(words + 1, t->at, t->len) == 0 && words[t->len + 1] == ' ')
+            return t->len > 0;
+    return false;
+}
+
 /* Whether a function's name is one of cuda_compat.h to which CUDA code adds
  * overloads for types of its own. */
 static bool is_overloaded(const token *t)
 {
-    static const char *const words[] = {"min",
-                                        "max",
-                                        "abs",
-                                        "fabs",
-                                        "fminf",
-                                        "fmaxf",
-                                        "fabsf",
-                                        "floorf",
-                                        "ceilf",
-                                        "roundf",
-                                        "truncf",
-                                        "fmodf",
-                                        "expf",
-                                        "logf",
-                                        "sqrtf",
-                                        "rsqrtf",
-                                        "powf",
-                                        "sinf",
-                                        "cosf",
-                                        "tanhf",
-                                        "fmaf",
-                                        "sqrt",
-                                        "exp",
-                                        "log",
-                                        "floor",
-                                        "ceil",
-                                        "round",
-                                        "__ldg",
-                                        "atomicAdd",
-                                        "atomicSub",
-                                        "atomicMin",
-                                        "atomicMax",
-                                        "atomicAnd",
-                                        "atomicOr",
-                                        "atomicXor",
-                                        "atomicExch",
-                                        "atomicCAS",
-                                        "__shfl_sync",
-                                        "__shfl_up_sync",
-                                        "__shfl_down_sync",
-                                        "__shfl_xor_sync",
-                                        NULL};
-    static const char *const vectors[] = {
-        "char",  "uchar",    "short",     "ushort", "int",    "uint", "long",
-        "ulong", "longlong", "ulonglong", "float",  "double", NULL};
-    const char make[] = "make_";
+    static const char words[] =
+        " min max abs fabs fminf fmaxf fabsf floorf ceilf roundf truncf fmodf"
+        " expf logf sqrtf rsqrtf powf sinf cosf tanhf fmaf sqrt exp log floor"
+        " ceil round __ldg atomicAdd atomicSub atomicMin atomicMax atomicAnd"
+        " atomicOr atomicXor atomicExch atomicCAS __shfl_sync __shfl_up_sync"
+        " __shfl_down_sync __shfl_xor_sync ";
+    static const char vectors[] = " char uchar short ushort int uint long ulong"
+                                  " longlong ulonglong float double ";
+    static const char make[] = "make_";
     token type = *t;
 
     if (t->len <= sizeof(make) || strncmp(t->at, make, sizeof(make) - 1) != 0)
-        return is_one_of(t, words);
+        return is_among(t, words);
     type.at += sizeof(make) - 1;
     type.len -= sizeof(make); /* without the number, too */
-    return is_one_of(&type, vectors) &&
-           strchr("234", type.at[type.len]) != NULL;
+    return is_among(&type, vectors) && strchr("234", type.at[type.len]) != NULL;
 }
 
 void groat__cuda_add_overloaded(const char *text, groat__str *out)
 {
     cursor c = {text, 1, true};
-    token t;
+    kind k;
 
-    while ((t = groat__cuda_take_text(&c)).len > 0) {
-        kind k;
-
-        if (groat__cuda_is(&t, "}") || read_opening(&c, t))
-            continue;
-        k = read_declaration(&c, t);
+    while (read_next(&c, &k))
         if (is_overloaded(&k.name))
             groat__str_addf(out, "using ::%.*s;\n", (int)k.name.len, k.name.at);
-    }
 }
