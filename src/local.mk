@@ -226,6 +226,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/judge/grid.h \
 	%D%/judge/held.c \
 	%D%/judge/held.h \
+	%D%/judge/index.c \
+	%D%/judge/index.h \
 	%D%/judge/judge.c \
 	%D%/judge/judge.h \
 	%D%/judge/time_limit.c \

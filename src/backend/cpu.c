@@ -39,7 +39,6 @@ enum {
     STACK_BYTES = STACK_BYTES_LONG,
 #endif
     STACK_BYTES_SANITIZE = 1 << 20,
-    ALIGN = 256,
     BUILD_ID_MAX = 64,
     CALLS_MAX = 16
 };

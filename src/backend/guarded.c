@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { ALIGN = GROAT__GUARDED_ALIGN, GUARD = 64 << 20 };
+enum { ALIGN = 256, GUARD = 64 << 20 };
 
 /* What the memory takes, in whole pages. */
 static size_t taken(size_t bytes)

@@ -8,11 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { GROAT__GUARDED_ALIGN = 256 };
-
-/* Returns memory that ends with a page, up to its alignment, so that an access
- * past its end or far in front of it fails and meets nothing else.  NULL: there
- * is no memory. */
+/* Returns memory at a multiple of 256 that ends with a page, up to that, so
+ * that an access past its end or far in front of it fails and meets nothing
+ * else. NULL: there is no memory. */
 uint8_t *groat__guarded_map(size_t bytes);
 void groat__guarded_unmap(uint8_t *memory, size_t bytes);
 

@@ -25,45 +25,11 @@ enum {
     WORD = 4,
     LINES = 64, /* of a page */
     PAGE = LINES * LINE,
-    PAGES_MAX = 4096,    /* the first ones that a cluster touches */
-    CELLS_MAX = 1 << 20, /* of lines that are split, about */
-    BUCKETS_FIRST = 256
+    PAGES_MAX = 4096,   /* the first ones that a cluster touches */
+    CELLS_MAX = 1 << 20 /* of lines that are split, about */
 };
 
 /* ---- cells --------------------------------------------------------------- */
-
-static size_t bucket_of(const groat__device *d, uint64_t key)
-{
-    return (size_t)(key * 0x9E3779B97F4A7C15u >> 32) & (d->bucket_count - 1);
-}
-
-static void enter(groat__device *d, size_t page)
-{
-    size_t at = bucket_of(d, d->pages[page]->key);
-
-    while (d->buckets[at] != 0)
-        at = (at + 1) & (d->bucket_count - 1);
-    d->buckets[at] = (uint32_t)page + 1;
-}
-
-/* The table of pages stays at most half full. */
-static void make_room(groat__judge *j)
-{
-    groat__device *d = &j->device;
-    size_t count = d->bucket_count == 0 ? BUCKETS_FIRST : 2 * d->bucket_count;
-    uint32_t *buckets;
-
-    if (2 * d->count < d->bucket_count)
-        return;
-    buckets = calloc(count, sizeof(*buckets));
-    if (buckets == NULL)
-        groat__judge_starve(j);
-    free(d->buckets);
-    d->buckets = buckets;
-    d->bucket_count = count;
-    for (size_t i = 0; i < d->count; i++)
-        enter(d, i);
-}
 
 static groat__device_page *add_page(groat__judge *j, uint64_t key)
 {
@@ -79,6 +45,8 @@ static groat__device_page *add_page(groat__judge *j, uint64_t key)
             groat__judge_starve(j);
         d->made++;
     }
+    if (!groat__index_add(&d->index, key, (uint32_t)d->count + 1))
+        groat__judge_starve(j);
     memset(d->pages[d->count], 0, sizeof(groat__device_page));
     d->pages[d->count]->key = key;
     return d->pages[d->count++];
@@ -88,20 +56,12 @@ static groat__device_page *add_page(groat__judge *j, uint64_t key)
 static groat__device_page *page_of(groat__judge *j, uint64_t key)
 {
     groat__device *d = &j->device;
-    size_t at;
+    uint32_t number;
 
     if (d->last != NULL && d->last->key == key)
         return d->last;
-    make_room(j);
-    for (at = bucket_of(d, key); d->buckets[at] != 0;
-         at = (at + 1) & (d->bucket_count - 1)) {
-        d->last = d->pages[d->buckets[at] - 1];
-        if (d->last->key == key)
-            return d->last;
-    }
-    d->last = add_page(j, key);
-    if (d->last != NULL)
-        d->buckets[at] = (uint32_t)d->count;
+    number = groat__index_find(&d->index, key);
+    d->last = number == 0 ? add_page(j, key) : d->pages[number - 1];
     return d->last;
 }
 
@@ -303,10 +263,12 @@ static groat__device_use this_use(const groat__judge *j)
                                j->device.global};
 }
 
-static void note_load(groat__judge *j, groat__device_cell *cell)
+static void load_cell(groat__judge *j, groat__device_cell *cell,
+                      uint64_t address, uint32_t unit)
 {
     uint32_t agent = groat__judge_agent(j, j->current);
 
+    check_load(j, cell, address, unit);
     if (cell->last_load.meets != j->device.meets)
         cell->readers = 0;
     cell->last_load = this_use(j);
@@ -340,8 +302,10 @@ static bool note_store(groat__judge *j, groat__device_cell *cell, bool changed)
     return true;
 }
 
-static void note_atomic(const groat__judge *j, groat__device_cell *cell)
+static void atomic_cell(groat__judge *j, groat__device_cell *cell,
+                        uint64_t address, uint32_t unit)
 {
+    check_atomic(j, cell, address, unit);
     if ((cell->state & GROAT__DEVICE_PLAIN) == 0)
         cell->last_store = this_use(j);
     if ((cell->state & (GROAT__DEVICE_PLAIN | GROAT__DEVICE_ATOMIC)) == 0)
@@ -353,17 +317,23 @@ static void note_atomic(const groat__judge *j, groat__device_cell *cell)
         cell->state |= GROAT__DEVICE_ATOMIC_FIRST;
 }
 
-void groat__judge_device_load(groat__judge *j, uint64_t address, uint64_t bytes)
+/* Judges and records an access of each of its cells. */
+static void visit(groat__judge *j, uint64_t address, uint64_t bytes,
+                  void (*cell)(groat__judge *j, groat__device_cell *cell,
+                               uint64_t address, uint32_t unit))
 {
     part p;
 
     for (; bytes > 0; address += p.bytes, bytes -= p.bytes) {
         p = part_of(j, address, bytes);
-        for (uint32_t i = 0; i < p.count; i++) {
-            check_load(j, &p.cells[i], address + i * p.unit, p.unit);
-            note_load(j, &p.cells[i]);
-        }
+        for (uint32_t i = 0; i < p.count; i++)
+            cell(j, &p.cells[i], address + i * p.unit, p.unit);
     }
+}
+
+void groat__judge_device_load(groat__judge *j, uint64_t address, uint64_t bytes)
+{
+    visit(j, address, bytes, load_cell);
 }
 
 static void note_values(groat__device_line *line, uint32_t from, uint32_t bytes,
@@ -451,15 +421,7 @@ void groat__judge_device_meet(groat__judge *j, bool global)
 void groat__judge_device_atomic(groat__judge *j, uint64_t address,
                                 uint64_t bytes)
 {
-    part p;
-
-    for (; bytes > 0; address += p.bytes, bytes -= p.bytes) {
-        p = part_of(j, address, bytes);
-        for (uint32_t i = 0; i < p.count; i++) {
-            check_atomic(j, &p.cells[i], address + i * p.unit, p.unit);
-            note_atomic(j, &p.cells[i]);
-        }
-    }
+    visit(j, address, bytes, atomic_cell);
     groat__judge_device_meet(j, true);
 }
 
@@ -469,8 +431,7 @@ void groat__judge_device_forget(groat__judge *j)
 {
     groat__device *d = &j->device;
 
-    if (d->count > 0)
-        memset(d->buckets, 0, d->bucket_count * sizeof(*d->buckets));
+    groat__index_clear(&d->index);
     d->count = 0;
     d->cell_count = 0;
     d->last = NULL;
@@ -577,5 +538,5 @@ void groat__judge_device_drop(groat__judge *j)
         free(j->device.pages[i]);
     free(j->device.pages);
     free(j->device.cells);
-    free(j->device.buckets);
+    groat__index_drop(&j->device.index);
 }

@@ -16,6 +16,7 @@
 #include <ucontext.h>
 
 #include "judge/grid.h"
+#include "judge/index.h"
 #include "judge/judge.h"
 #include "judge/spans.h"
 #include "kernels-src/common/cpu_hooks.h"
@@ -340,8 +341,7 @@ typedef struct groat__device {
     groat__device_cell *cells; /* of lines that are split */
     size_t cell_count;
     size_t cell_cap;
-    uint32_t *buckets;
-    size_t bucket_count;
+    groat__index index; /* of pages, from 1, by their keys */
     uint32_t meets;
     uint32_t global;
 } groat__device;

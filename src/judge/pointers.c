@@ -97,6 +97,11 @@ static bool is_own(groat__judge *j, uint64_t address, unsigned long bytes,
     return false;
 }
 
+static bool is_load(unsigned kind)
+{
+    return kind == GROAT_CPU_READ || kind == GROAT_CPU_VOLATILE_READ;
+}
+
 /* Makes atomic and volatile accesses to memory that blocks share wait for the
  * earlier blocks. */
 static void await_turn(groat__judge *j, uint64_t address, unsigned kind)
@@ -114,7 +119,7 @@ static void await_turn(groat__judge *j, uint64_t address, unsigned kind)
 static void order_device(groat__judge *j, uint64_t address, unsigned long bytes,
                          unsigned kind)
 {
-    if (kind != GROAT_CPU_READ && kind != GROAT_CPU_VOLATILE_READ)
+    if (!is_load(kind))
         groat__judge_device_keep(j, address, bytes);
     if (kind == GROAT_CPU_READ)
         groat__judge_device_load(j, address, bytes);
@@ -129,7 +134,7 @@ static void order_device(groat__judge *j, uint64_t address, unsigned long bytes,
 static void touch_device(groat__judge *j, uint64_t address, unsigned long bytes,
                          unsigned kind, const char *verb)
 {
-    bool read = kind == GROAT_CPU_READ || kind == GROAT_CPU_VOLATILE_READ;
+    bool read = is_load(kind);
 
     groat__judge_check_device(j, address, bytes, verb);
     if (kind == GROAT_CPU_ATOMIC)
@@ -175,7 +180,7 @@ void groat__judge_touch(struct groat_cpu_env *env, const void *address,
     const groat__judge_launch *launch = j->launch;
     uint64_t at = (uint64_t)(uintptr_t)address;
     uint64_t shared = offset_of(j, at);
-    bool read = kind == GROAT_CPU_READ || kind == GROAT_CPU_VOLATILE_READ;
+    bool read = is_load(kind);
     const char *verb = read ? "reads" : "writes";
 
     await_turn(j, at, kind);

@@ -8,48 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST = 256, MOST = 1 << 24 };
-
-static size_t bucket_of(const groat__snapshot *s, uint64_t address)
-{
-    return (size_t)(address * 0x9E3779B97F4A7C15u >> 32) & (2 * s->cap - 1);
-}
-
-/* Returns the bucket of a line, or the empty one where it belongs. */
-static uint32_t *find(const groat__snapshot *s, uint64_t address)
-{
-    size_t at = bucket_of(s, address);
-
-    while (s->buckets[at] != 0 &&
-           s->lines[s->buckets[at] - 1].address != address)
-        at = (at + 1) & (2 * s->cap - 1);
-    return &s->buckets[at];
-}
-
-/* The table stays at most half full.  False: no memory, or too many. */
+/* Makes room for one more line.  False: no memory, or too many. */
 static bool make_room(groat__snapshot *s)
 {
+    enum { FIRST = 256, MOST = 1 << 24 };
     size_t cap = s->cap == 0 ? FIRST : 2 * s->cap;
     groat__snapshot_line *lines;
-    uint32_t *buckets;
 
     if (s->count < s->cap)
         return true;
-    if (cap > MOST)
+    lines = cap > MOST ? NULL : realloc(s->lines, cap * sizeof(*lines));
+    if (lines == NULL)
         return false;
-    lines = realloc(s->lines, cap * sizeof(*lines));
-    if (lines != NULL)
-        s->lines = lines;
-    buckets = calloc(2 * cap, sizeof(*buckets));
-    if (lines == NULL || buckets == NULL) {
-        free(buckets);
-        return false;
-    }
-    free(s->buckets);
-    s->buckets = buckets;
+    s->lines = lines;
     s->cap = cap;
-    for (size_t i = 0; i < s->count; i++)
-        *find(s, s->lines[i].address) = (uint32_t)i + 1;
     return true;
 }
 
@@ -70,17 +42,16 @@ void groat__snapshot_keep(groat__snapshot *snapshot,
                           const groat__snapshot_line *which)
 {
     groat__snapshot_line *line;
-    uint32_t *bucket;
 
-    if (!make_room(snapshot)) {
+    if (groat__index_find(&snapshot->index, which->address) != 0)
+        return;
+    if (!make_room(snapshot) ||
+        !groat__index_add(&snapshot->index, which->address,
+                          (uint32_t)snapshot->count + 1)) {
         snapshot->lost = true;
         return;
     }
-    bucket = find(snapshot, which->address);
-    if (*bucket != 0)
-        return;
     line = &snapshot->lines[snapshot->count++];
-    *bucket = (uint32_t)snapshot->count;
     *line = *which;
     copy(line, false);
 }
@@ -94,5 +65,5 @@ void groat__snapshot_restore(const groat__snapshot *snapshot)
 void groat__snapshot_drop(groat__snapshot *snapshot)
 {
     free(snapshot->lines);
-    free(snapshot->buckets);
+    groat__index_drop(&snapshot->index);
 }

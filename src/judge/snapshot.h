@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "judge/index.h"
+
 enum { GROAT__SNAPSHOT_LINE = 16 /* bytes, at a multiple of it */ };
 
 /* Bytes [from, to) of a line: those of a buffer. */
@@ -23,8 +25,8 @@ typedef struct groat__snapshot {
     groat__snapshot_line *lines;
     size_t count;
     size_t cap;
-    uint32_t *buckets; /* twice as many as `cap` */
-    bool lost;         /* not all of it could be kept */
+    groat__index index; /* of lines, from 1, by their addresses */
+    bool lost;          /* not all of it could be kept */
 } groat__snapshot;
 
 /* Keeps a line, without its bytes, before the first store to it; later ones
