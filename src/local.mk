@@ -316,6 +316,7 @@ groat_SOURCES += \
 	%D%/cli/draw/png.c \
 	%D%/cli/draw/reads.c \
 	%D%/cli/draw/record.c \
+	%D%/cli/draw/slots.c \
 	%D%/cli/draw/steps.c \
 	%D%/cli/draw/timeline.c \
 	%D%/cli/fleet/cmd_fleet.c \

@@ -257,6 +257,7 @@ ring_sources = \
 	src/cli/draw/panels.c \
 	src/cli/draw/reads.c \
 	src/cli/draw/record.c \
+	src/cli/draw/slots.c \
 	src/cli/draw/timeline.c \
 	src/cli/tool/json.c \
 	src/cli/tool/out.c

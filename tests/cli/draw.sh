@@ -488,6 +488,12 @@ expect "waves that wait" 0 draw kv_buffer_pipelined --target cpu:gfx950 -o "$svg
 [ "$(count w)" -gt 8 ] && [ "$(count w)" -eq "$(count g)" ] &&
     [ "$(count L)" -gt 8 ] && pass "every wave goes on" ||
     fail "every wave goes on" "$(count w) waits, $(count g) go on, $(count L)"
+slots() {
+    grep -o '>slot [0-9]*</text>' "$svg" | sort -u | tr -dc '0-9\n' | sort -n | xargs
+}
+[ "$(slots)" = "0 16384 32768 49152" ] && grep -q 'class="flight"/>' "$svg" &&
+    grep -q '<title>bytes 0 to 16383: copies in flight</title>' "$svg" &&
+    pass "slots of a double buffer" || fail "slots of a double buffer" "$(slots)"
 [ "$(count 0-15)" -eq 1 ] && [ "$(count 48-63)" -eq 1 ] &&
     pass "strips of banks say whose lanes they are" ||
     fail "strips of banks say whose lanes they are"
@@ -497,6 +503,8 @@ grep -q 'class="strip"><title>steps 0 to' "$svg" &&
     pass "phases of mbarriers" || fail "phases of mbarriers" "$(count A) arrivals"
 grep -q '<title>wave [0-9]* waits for phase [0-9]* of the mbarrier at byte [0-9]*</title>' \
     "$svg" && pass "waits say for what" || fail "waits say for what"
+[ "$(slots)" = "0 32768 65536" ] && pass "slots of a ring" ||
+    fail "slots of a ring" "$(slots)"
 phases() {
     grep -c "class=\"cell\"[^>]*>$1</text>" "$svg"
 }
@@ -508,7 +516,7 @@ cd "$work" || exit 1
 expect "a family of mine" 0 new waits --from gemv
 sed -i 's/    const u64 row = block_index/    block_barrier();\n&/' waits/waits.h
 expect "its waits are drawn" 0 draw ./waits --target cpu:sm_90a -o "$svg"
-grep -q 'Waves and mbarriers' "$svg" && ! grep -q 'Shared memory:' "$svg" &&
+grep -q 'Waves, slots and mbarriers' "$svg" && ! grep -q 'Shared memory:' "$svg" &&
     pass "and nothing else" || fail "and nothing else" "$(wc -c <"$svg")"
 
 # Every family that can be run.

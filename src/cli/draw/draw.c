@@ -196,19 +196,22 @@ static void draw_memory(groat__sheet *sheet, const groat__record *record,
     groat__draw_shared(sheet, record, subject, map, drawn);
 }
 
-static void draw_panels(groat__sheet *sheet, const groat__record *record,
+/* False: out of memory. */
+static bool draw_panels(groat__sheet *sheet, const groat__record *record,
                         const groat__subject *subject, const groat__map *map,
                         groat__drawn *drawn)
 {
     unsigned number = 1;
+    bool whole = true;
 
     if (record->count > 0)
         draw_memory(sheet, record, subject, map, drawn, &number);
     if (record->waves > 1 || record->count == 0) {
-        draw_head(sheet, number++, "Waves and mbarriers, step by step");
-        groat__draw_timeline(sheet, record);
+        draw_head(sheet, number++, "Waves, slots and mbarriers, step by step");
+        whole = groat__draw_timeline(sheet, record, subject->shared_bytes);
     }
     groat__draw_figures(sheet, record, &drawn->reads, number);
+    return whole;
 }
 
 void groat__draw_title(const groat__subject *subject, groat__str *out)
@@ -224,6 +227,7 @@ bool groat__draw(groat__record *record, const groat__subject *subject,
     groat__sheet sheet = {.body = {0}};
     groat__map map;
     groat__str title = {0};
+    bool whole;
 
     memset(drawn, 0, sizeof(*drawn));
     if (!groat__map_make(&map, record, subject)) {
@@ -237,7 +241,7 @@ bool groat__draw(groat__record *record, const groat__subject *subject,
         draw_sums(&sheet, &record->sums);
         draw_legend(&sheet, record);
     }
-    draw_panels(&sheet, record, subject, &map, drawn);
+    whole = draw_panels(&sheet, record, subject, &map, drawn);
     drawn->pages = sheet.pages;
     groat__draw_title(subject, &title);
     groat__sheet_finish(&sheet, title.failed ? "" : title.data, record->banks,
@@ -245,5 +249,5 @@ bool groat__draw(groat__record *record, const groat__subject *subject,
     svg->failed |= title.failed;
     groat__str_free(&title);
     groat__map_free(&map);
-    return !svg->failed;
+    return whole && !svg->failed;
 }

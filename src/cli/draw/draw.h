@@ -3,8 +3,9 @@
  * draw.h - types and functions of `groat draw`.
  *
  * record.c records the accesses of block 0 during a launch; map.c finds which
- * instruction filled each cell of shared memory, and from where; reads.c picks
- * the accesses worth a figure; page.c writes SVG; panels.c and figures.c draw.
+ * instruction filled each cell of shared memory, and from where; slots.c finds
+ * what becomes readable together; reads.c picks the accesses worth a figure;
+ * page.c writes SVG; panels.c, timeline.c and figures.c draw.
  * All of it works for any family: it only knows addresses and lanes.
  */
 #ifndef GROAT_CLI_DRAW_DRAW_H
@@ -82,6 +83,8 @@ typedef struct groat__record {
 void groat__record_add(groat__record *record, const groat_trace *event);
 void groat__record_free(groat__record *record);
 bool groat__step_has(const groat__step *step, unsigned lane);
+/* Returns the end of a moment's steps. */
+size_t groat__record_end(const groat__record *record, size_t moment);
 
 /* Facts about the run. */
 typedef struct groat__subject {
@@ -235,10 +238,52 @@ void groat__escape(groat__str *out, const char *text);
 /* Returns the most points that a label of class "cell" is wide. */
 double groat__label_width(const char *label);
 
+/* ---- slots.c ------------------------------------------------------------- */
+
+enum { GROAT__DRAW_SLOTS = 24 };
+
+/* Bytes [from, to) of shared memory that become readable together. */
+typedef struct groat__slot {
+    unsigned from, to;
+} groat__slot;
+
+typedef struct groat__slots {
+    groat__slot at[GROAT__DRAW_SLOTS]; /* ascending */
+    size_t count;
+    size_t left_out; /* further slots */
+    /* Per step that fills shared memory, the moment at which its bytes are
+     * there; the number of moments: never. */
+    size_t *landed;
+} groat__slots;
+
+/* Says whether a step puts bytes into shared memory that are not a fill. */
+bool groat__step_fills(const groat__step *step);
+/* Finds the slots; free with groat__slots_free in any case.  False: out of
+ * memory. */
+bool groat__slots_make(groat__slots *slots, const groat__record *record,
+                       unsigned shared_bytes);
+void groat__slots_free(groat__slots *slots);
+
+typedef enum groat__slot_state {
+    GROAT__SLOT_EMPTY,
+    GROAT__SLOT_FLIGHT, /* copies to it are under way */
+    GROAT__SLOT_THERE
+} groat__slot_state;
+
+/* Sets states[i], for each moment i before `end`, to a slot's state in it. */
+void groat__slot_follow(const groat__slots *slots, size_t slot,
+                        const groat__record *record, size_t end,
+                        groat__slot_state *states);
+/* Says whether a moment accesses bytes of a slot. */
+bool groat__slot_has(const groat__slot *slot, const groat__record *record,
+                     size_t moment);
+
 /* ---- timeline.c ---------------------------------------------------------- */
 
-/* Draws moments in columns, waves and mbarriers in rows. */
-void groat__draw_timeline(groat__sheet *sheet, const groat__record *record);
+/* Draws moments in columns, waves, slots and mbarriers in rows.  False: out of
+ * memory. */
+bool groat__draw_timeline(groat__sheet *sheet, const groat__record *record,
+                          unsigned shared_bytes);
 
 /* ---- panels.c, figures.c ------------------------------------------------- */
 

@@ -199,6 +199,8 @@ static const char style[] =
     "rect.gap{fill:url(#gap)}\n"
     "rect.zero{fill:url(#zero);stroke:none}\n"
     "rect.free{fill:#fff}\n"
+    "rect.flight{fill:#ffc83d}\n"
+    "rect.there{fill:#bfe6f7}\n"
     "rect.busy,rect.wait{fill:url(#busy)}\n"
     "rect.hot{fill:none;stroke:#b00020;stroke-width:1.5}\n"
     "rect.warm{fill:none;stroke:#b00020;stroke-width:.8}\n"

@@ -18,6 +18,13 @@ bool groat__step_has(const groat__step *step, unsigned lane)
     return step->active >> lane & 1;
 }
 
+size_t groat__record_end(const groat__record *record, size_t moment)
+{
+    return moment + 1 == record->moment_count
+               ? record->count
+               : record->moments[moment + 1].step;
+}
+
 /* Adds an item of zeros to the array that *items points to; on failure sets
  * record->failed and returns NULL. */
 static void *add_item(groat__record *record, void *items, size_t *count,

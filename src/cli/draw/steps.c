@@ -182,7 +182,7 @@ static bool add_moment(groat__str *out, const groat__record *record,
 {
     const groat__moment *moment = &record->moments[index];
     bool last = index + 1 == record->moment_count;
-    size_t end = last ? record->count : moment[1].step;
+    size_t end = groat__record_end(record, index);
     size_t touch_end = last ? record->touch_count : moment[1].touch;
     bool accesses = end > moment->step;
     bool whole;

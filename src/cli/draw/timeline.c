@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * timeline.c - the order of accesses and waits: moments in columns, a row for
- * each wave and each mbarrier.
+ * each wave, each slot of shared memory and each mbarrier.
  *
  * Owns the layout: strips of columns, one below the other.  A column is a
  * moment of one wave and has no duration; the time in which a wave waits is
- * hatched, and a phase spans from its first arrival or copy to the first wave
+ * hatched, a slot is in flight from its first copy until the last of them has
+ * landed, and a phase spans from its first arrival or copy to the first wave
  * that resumes after it.
  */
 #include "cli/draw/draw.h"
@@ -53,6 +54,14 @@ static void list_mbarriers(mbarriers *list, const groat__record *record)
         list->count++;
     }
 }
+
+/* What a timeline has rows of, beside waves. */
+typedef struct rows {
+    mbarriers mbarriers;
+    groat__slots slots;
+    size_t end;                /* moments drawn */
+    groat__slot_state *states; /* [slots.count][end] */
+} rows;
 
 /* A strip while it is drawn. */
 typedef struct strip {
@@ -142,6 +151,43 @@ static void draw_wave(const strip *s, unsigned wave, double y)
     }
 }
 
+static const char *const slot_classes[] = {
+    [GROAT__SLOT_FLIGHT] = "flight", [GROAT__SLOT_THERE] = "there"};
+
+/* Marks the moments that access a slot's bytes with their letters. */
+static void mark_accesses(const strip *s, const groat__slot *slot, double y)
+{
+    for (size_t i = s->first; i < s->end; i++)
+        if (groat__slot_has(slot, s->record, i))
+            groat__sheet_text(s->sheet, column(s, i) + STEP / 2, y + LABEL_BASE,
+                              "cell", "%c",
+                              letters[s->record->moments[i].access]);
+}
+
+static void draw_slot(const strip *s, const rows *all, size_t index, double y)
+{
+    const groat__slot *slot = &all->slots.at[index];
+    const groat__slot_state *states = &all->states[index * all->end];
+    size_t to;
+
+    groat__sheet_text(s->sheet, GROAT__PAGE_LEFT, y + LABEL_BASE, "row",
+                      "slot %u", slot->from);
+    for (size_t from = s->first; from < s->end; from = to) {
+        for (to = from; to < s->end && states[to] == states[from];)
+            to++;
+        if (states[from] == GROAT__SLOT_EMPTY)
+            continue;
+        groat__sheet_begin(s->sheet, "slot", NULL, "bytes %u to %u: %s",
+                           slot->from, slot->to - 1,
+                           states[from] == GROAT__SLOT_FLIGHT
+                               ? "copies in flight"
+                               : "filled, none in flight");
+        draw_span(s, from, to, y, slot_classes[states[from]]);
+        groat__sheet_end(s->sheet);
+    }
+    mark_accesses(s, slot, y);
+}
+
 /* Draws a phase, from its first arrival or copy to the first resuming wave. */
 static void draw_phase(const strip *s, size_t from, double y)
 {
@@ -179,7 +225,23 @@ static void draw_mbarrier(const strip *s, unsigned at, double y)
     }
 }
 
-static void draw_legend(groat__sheet *sheet)
+static void draw_slot_legend(groat__sheet *sheet)
+{
+    static const char *const words[] = {
+        [GROAT__SLOT_FLIGHT] = "slot: copies in flight",
+        [GROAT__SLOT_THERE] = "slot: filled, none in flight"};
+
+    for (unsigned i = GROAT__SLOT_FLIGHT; i <= GROAT__SLOT_THERE; i++) {
+        double x = GROAT__PAGE_LEFT + (i - GROAT__SLOT_FLIGHT) * SAMPLE_STEP;
+
+        groat__sheet_box(sheet, x, sheet->y, STEP, ROW - 1, slot_classes[i]);
+        groat__sheet_text(sheet, x + STEP + 3, sheet->y + LABEL_BASE, "row",
+                          "%s", words[i]);
+    }
+    sheet->y += ROW;
+}
+
+static void draw_legend(groat__sheet *sheet, size_t slots)
 {
     static const char *const words[] = {
         [GROAT_ACCESS_READ] = "R read",
@@ -194,11 +256,14 @@ static void draw_legend(groat__sheet *sheet)
         [GROAT_ACCESS_STORE] = "S store to device memory"};
     enum { IN_LINE = 5 };
 
-    sheet->y += 4;
-    for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        double x = GROAT__PAGE_LEFT + i % IN_LINE * SAMPLE_STEP;
-        double y = sheet->y + i / IN_LINE * ROW;
+    enum { WORDS = sizeof(words) / sizeof(words[0]) };
+    double x = GROAT__PAGE_LEFT;
+    double y;
 
+    sheet->y += 4;
+    for (unsigned i = 0; i < WORDS; i++) {
+        x = GROAT__PAGE_LEFT + i % IN_LINE * SAMPLE_STEP;
+        y = sheet->y + i / IN_LINE * ROW;
         if (i == GROAT_ACCESS_WAIT)
             groat__sheet_box(sheet, x, y, STEP, ROW - 1, "wait");
         else
@@ -206,43 +271,85 @@ static void draw_legend(groat__sheet *sheet)
         groat__sheet_text(sheet, x + STEP + 3, y + LABEL_BASE, "row", "%s",
                           words[i]);
     }
-    sheet->y += 2 * ROW + 4;
+    sheet->y += (WORDS + IN_LINE - 1) / IN_LINE * ROW;
+    if (slots > 0)
+        draw_slot_legend(sheet);
+    sheet->y += 4;
 }
 
-void groat__draw_timeline(groat__sheet *sheet, const groat__record *record)
+/* Makes the rows.  False: out of memory. */
+static bool make_rows(rows *all, const groat__record *record,
+                      unsigned shared_bytes)
 {
-    mbarriers found;
-    size_t rows;
-    size_t end = record->moment_count;
+    bool whole = groat__slots_make(&all->slots, record, shared_bytes);
 
-    list_mbarriers(&found, record);
-    rows = record->waves + found.count;
-    if (end > STRIPS * COLUMNS)
-        end = STRIPS * COLUMNS;
+    list_mbarriers(&all->mbarriers, record);
+    all->end = record->moment_count < STRIPS * COLUMNS ? record->moment_count
+                                                       : STRIPS * COLUMNS;
+    all->states = calloc(all->slots.count * all->end + 1, sizeof(*all->states));
+    for (size_t i = 0; whole && all->states && i < all->slots.count; i++)
+        groat__slot_follow(&all->slots, i, record, all->end,
+                           &all->states[i * all->end]);
+    return whole && all->states;
+}
+
+static void draw_notes(groat__sheet *sheet, const rows *all, size_t moments)
+{
     groat__sheet_note(
         sheet,
         "A column is one wave's next step in the order in which the judge ran "
         "them, equal ones put together; it is no time. Rows of bytes are "
         "mbarriers: a phase, by its number, from its first arrival or copy to "
         "the first wave that goes on behind it.");
-    if (end < record->moment_count)
+    if (all->slots.count > 0)
+        groat__sheet_note(
+            sheet,
+            "A slot is the bytes from there on that become readable together: "
+            "counted by the same phases, or filled between the same waits.");
+    if (all->slots.left_out > 0)
+        groat__sheet_note(sheet, "%zu more slots are not drawn.",
+                          all->slots.left_out);
+    if (all->end < moments)
         groat__sheet_note(sheet,
                           "The first %zu steps are drawn; %zu more are not.",
-                          end, record->moment_count - end);
-    draw_legend(sheet);
-    for (size_t first = 0; first < end; first += COLUMNS) {
-        strip s = {sheet, record, first,
-                   first + COLUMNS < end ? first + COLUMNS : end};
+                          all->end, moments - all->end);
+}
 
-        groat__sheet_room(sheet, (double)rows * ROW + STRIP_GAP);
-        groat__sheet_begin(sheet, "strip", NULL, "steps %zu to %zu", first,
-                           s.end - 1);
-        for (unsigned wave = 0; wave < record->waves; wave++)
-            draw_wave(&s, wave, sheet->y + wave * ROW);
-        for (size_t i = 0; i < found.count; i++)
-            draw_mbarrier(&s, found.at[i],
-                          sheet->y + (double)(record->waves + i) * ROW);
-        groat__sheet_end(sheet);
-        sheet->y += (double)rows * ROW + STRIP_GAP;
+static void draw_strip(const strip *s, const rows *all)
+{
+    double y = s->sheet->y;
+
+    groat__sheet_begin(s->sheet, "strip", NULL, "steps %zu to %zu", s->first,
+                       s->end - 1);
+    for (unsigned wave = 0; wave < s->record->waves; wave++, y += ROW)
+        draw_wave(s, wave, y);
+    for (size_t i = 0; i < all->slots.count; i++, y += ROW)
+        draw_slot(s, all, i, y);
+    for (size_t i = 0; i < all->mbarriers.count; i++, y += ROW)
+        draw_mbarrier(s, all->mbarriers.at[i], y);
+    groat__sheet_end(s->sheet);
+    s->sheet->y = y + STRIP_GAP;
+}
+
+bool groat__draw_timeline(groat__sheet *sheet, const groat__record *record,
+                          unsigned shared_bytes)
+{
+    rows all = {.states = NULL};
+    bool whole = make_rows(&all, record, shared_bytes);
+    size_t count = record->waves + all.slots.count + all.mbarriers.count;
+
+    if (whole) {
+        draw_notes(sheet, &all, record->moment_count);
+        draw_legend(sheet, all.slots.count);
+        for (size_t first = 0; first < all.end; first += COLUMNS) {
+            strip s = {sheet, record, first,
+                       first + COLUMNS < all.end ? first + COLUMNS : all.end};
+
+            groat__sheet_room(sheet, (double)count * ROW + STRIP_GAP);
+            draw_strip(&s, &all);
+        }
     }
+    free(all.states);
+    groat__slots_free(&all.slots);
+    return whole;
 }

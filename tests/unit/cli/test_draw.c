@@ -495,6 +495,60 @@ START_TEST(test_fill)
 }
 END_TEST
 
+static void add_moment(groat_access access, unsigned mbarrier, unsigned phase,
+                       unsigned base)
+{
+    groat_trace event = event_of(access, 16);
+
+    for (unsigned l = 0; l < 64; l++) {
+        shared[l] = base + 16 * l;
+        asked[l] = (1 << 20) + 16 * l;
+    }
+    event.mbarrier = mbarrier;
+    event.phase = phase;
+    groat__record_add(&record, &event);
+}
+
+/* Copies to two slots of 1 KiB, 16 bytes apart, which land one after the other:
+ * by counted waits, or by phases of mbarriers.  The first is filled twice. */
+START_TEST(test_slots)
+{
+    /* E: empty, F: in flight, T: there; a letter for each moment. */
+    static const char *const expected[] = {"FFFTTTTFF", "EEFFFTTTT"};
+    const unsigned a = _i ? 2064 : ~0u;
+    const unsigned b = _i ? 2072 : ~0u;
+    const groat_access landed = _i ? GROAT_ACCESS_RESUME : GROAT_ACCESS_LAND;
+    groat__slot_state states[9];
+    groat__slots slots;
+
+    add_moment(GROAT_ACCESS_COPY, a, 0, 0);
+    add_moment(GROAT_ACCESS_READ, ~0u, 0, 2080); /* else one moment copies */
+    add_moment(GROAT_ACCESS_COPY, b, 0, 1040);
+    add_moment(landed, a, _i ? 0 : 1, 0);
+    add_moment(GROAT_ACCESS_READ, ~0u, 0, 0);
+    add_moment(landed, b, _i ? 0 : 1, 0);
+    add_moment(GROAT_ACCESS_READ, ~0u, 0, 1040);
+    add_moment(GROAT_ACCESS_COPY, a, 1, 0);
+    add_moment(landed, a, 0, 0); /* too weak: the copy does not land */
+    ck_assert_uint_eq(record.moment_count, COUNT(states));
+    ck_assert(groat__slots_make(&slots, &record, 2080));
+    ck_assert_uint_eq(slots.count, 2);
+    ck_assert_uint_eq(slots.left_out, 0);
+    for (size_t k = 0; k < slots.count; k++) {
+        ck_assert_uint_eq(slots.at[k].from, 1040 * k);
+        ck_assert_uint_eq(slots.at[k].to, 1040 * k + 1024);
+        groat__slot_follow(&slots, k, &record, COUNT(states), states);
+        for (size_t i = 0; i < COUNT(states); i++)
+            ck_assert_msg("EFT"[states[i]] == expected[k][i],
+                          "slot %zu, moment %zu: %d", k, i, (int)states[i]);
+    }
+    ck_assert(groat__slot_has(&slots.at[0], &record, 4));
+    ck_assert(!groat__slot_has(&slots.at[0], &record, 6));
+    ck_assert(groat__slot_has(&slots.at[1], &record, 6));
+    groat__slots_free(&slots);
+}
+END_TEST
+
 /* 160 KiB of shared memory, copies of as many bytes, and reads of more patterns
  * than can be drawn, each with the most conflicts possible. */
 START_TEST(test_bounds)
@@ -657,6 +711,7 @@ int main(void)
     tcase_add_test(tests, test_pitch);
     tcase_add_test(tests, test_parts);
     tcase_add_loop_test(tests, test_fill, 0, 2);
+    tcase_add_loop_test(tests, test_slots, 0, 2);
     tcase_add_test(tests, test_bounds);
     tcase_add_test(tests, test_page_ends);
     tcase_add_test(tests, test_left_out);
