@@ -195,8 +195,7 @@ static void *get_or_build_one(void *user)
     return w->index % 2 == 0 ? get_one(user) : build_one(user);
 }
 
-/* Lets the compiler go on once every thread waits for its result. */
-static void release_when_all_wait(groat_context *context)
+static void wait_until_all_wait(groat_context *context)
 {
     unsigned users = 0;
 
@@ -206,6 +205,12 @@ static void release_when_all_wait(groat_context *context)
         users = context->inflight == NULL ? 0 : context->inflight->users;
         (void)pthread_mutex_unlock(&context->lock);
     }
+}
+
+/* Lets the compiler go on once every thread waits for its result. */
+static void release_when_all_wait(groat_context *context)
+{
+    wait_until_all_wait(context);
     held_open();
 }
 
@@ -325,6 +330,73 @@ START_TEST(builds_without_a_store)
             groat_free(workers[i].binary);
     }
     ck_assert_uint_eq(compiled, 2);
+    groat_close(context);
+}
+END_TEST
+
+static _Atomic(bool) all_wait;
+
+static void note_when_all_wait(groat_context *context)
+{
+    wait_until_all_wait(context);
+    atomic_store(&all_wait, true);
+}
+
+/* Holds the read of a build until all other threads wait for its binary. */
+static void hold_read(void *user, const char *name)
+{
+    worker *w = user;
+
+    if (strstr(name, "read") == NULL || atomic_load(&all_wait))
+        return;
+    (void)pthread_barrier_wait(w->start);
+    while (!atomic_load(&all_wait))
+        (void)sched_yield();
+}
+
+static void ignore_pop(void *user)
+{
+    (void)user;
+}
+
+static void *build_or_wait(void *user)
+{
+    worker *w = user;
+    groat_spec *spec = NULL;
+
+    if (w->index != 0)
+        return get_one(user);
+    w->status =
+        groat_spec_parse(w->context, "adder", "cpu:gfx950", &spec, &w->error);
+    if (w->status == GROAT_OK)
+        w->status = groat_build(spec, NULL, NULL, NULL, &w->error);
+    groat_spec_free(spec);
+    return NULL;
+}
+
+/* A build takes a binary from the store that the loader refuses: the threads
+ * that waited for it compile it again, once. */
+START_TEST(a_stored_binary_that_is_refused)
+{
+    groat_options options = rig_options(&fix);
+    groat_context *context;
+    worker workers[THREADS];
+
+    rig_plant(&fix, "adder", "cut", 3);
+    options.range_push = hold_read;
+    options.range_pop = ignore_pop;
+    options.range_user = &workers[0];
+    atomic_store(&all_wait, false);
+    context = rig_open_with(&fix, &options);
+    run_workers(context, workers, THREADS, build_or_wait, NULL,
+                note_when_all_wait);
+    for (unsigned i = 0; i < THREADS; i++)
+        ck_assert_msg(workers[i].status == GROAT_OK, "%s",
+                      workers[i].error.text);
+    ck_assert_int_eq(held_runs(), 1);
+    ck_assert_uint_eq(rig_stat(context).hits, 1);
+    ck_assert_int_eq(rig_said(&fix, "the driver refused the stored binary"), 1);
+    ck_assert(rig_adds(context, "cpu:gfx950", workers[1].kernel, 1));
     groat_close(context);
 }
 END_TEST
@@ -484,6 +556,7 @@ int main(void)
     tcase_add_loop_test(tests, a_failure_is_everyones, 0, 3);
     tcase_add_loop_test(tests, builds_share_a_compile, 1, 3);
     tcase_add_test(tests, builds_without_a_store);
+    tcase_add_test(tests, a_stored_binary_that_is_refused);
     tcase_add_test(tests, a_compile_holds_up_no_other_key);
     tcase_add_test(tests, look_ups_while_kernels_come);
     tcase_add_test(tests, launches_side_by_side);
