@@ -616,6 +616,7 @@ EXTRA_DIST += \
 	%D%/kernels/functions/run.def \
 	%D%/unit/cli/bank_probe/params.def \
 	%D%/tools/circles.py \
+	%D%/tools/browser.py \
 	%D%/tools/colours.py \
 	%D%/tools/compile_commands.py \
 	%D%/tools/hiprtc7.sh \
