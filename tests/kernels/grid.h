@@ -3,10 +3,11 @@
  * grid.h - specs of a family, drawn from its params.def through the public
  * API.
  *
- * A grid knows every value of each parameter, or a sample of a long range.
- * grid_next() makes specs until each value was in one that the rules accept;
- * the spec's other parameters are found by search.  grid_random() draws by
- * rejection.  All choices follow from the seed, which the test prints.
+ * A grid knows every value of each parameter; of a range at most GRID_SPREAD,
+ * or as many as GROAT_TEST_VALUES says. grid_next() makes specs until each
+ * value was in one that the rules accept; the spec's other parameters are found
+ * by search.  grid_random() draws by rejection.  All choices follow from the
+ * seed, which the test prints.
  *
  * The search climbs: where the rules refuse a spec, the error names the first
  * rule that it breaks, and a change that gets further down the list is kept.
@@ -19,8 +20,7 @@
 
 enum {
     GRID_PARAMS = 48,
-    GRID_LONG = 64,   /* of a longer range only a sample is used      */
-    GRID_SPREAD = 16, /* size of the sample, with both ends           */
+    GRID_SPREAD = 8, /* values of a range that are used, with both ends */
     GRID_TEXT = 2048,
     GRID_TRIES = 8000,
     GRID_STUCK = 300, /* changes without progress before a new start  */
@@ -83,6 +83,14 @@ static inline void grid_add_code(grid_param *p, const char *deflt)
     grid_add(p, text, (size_t)len);
 }
 
+static inline long long grid_spread(void)
+{
+    const char *text = getenv("GROAT_TEST_VALUES");
+    long long most = text == NULL ? GRID_SPREAD : strtoll(text, NULL, 10);
+
+    return most < 2 ? 2 : most;
+}
+
 /* Adds the ints of an item "7" or "8..512/8". */
 static inline void grid_add_range(grid_param *p, const char *item)
 {
@@ -90,6 +98,7 @@ static inline void grid_add_range(grid_param *p, const char *item)
     long long low = strtoll(item, &end, 10);
     long long high = low;
     long long step = 1;
+    long long most = grid_spread();
     long long count;
 
     if (strncmp(end, "..", 2) == 0)
@@ -99,14 +108,11 @@ static inline void grid_add_range(grid_param *p, const char *item)
     ck_assert_msg(step > 0 && (*end == '|' || *end == '\0'),
                   "%s is allowed '%s': no range", p->name, item);
     count = (high - low) / step + 1;
-    p->spread = p->spread || count > GRID_LONG;
-    for (long long i = 0; i < count; i++) {
-        long long at =
-            count > GRID_LONG ? i * (count - 1) / (GRID_SPREAD - 1) : i;
+    p->spread = p->spread || count > most;
+    for (long long i = 0; i < count && i < most; i++) {
+        long long at = count > most ? i * (count - 1) / (most - 1) : i;
         char text[32];
 
-        if (at >= count)
-            break;
         (void)snprintf(text, sizeof(text), "%lld", low + at * step);
         grid_add(p, text, strlen(text));
     }
