@@ -835,7 +835,8 @@ answers "is named" "odd_spoil changed x[5], which is an input"
 printf '%s\ngrid 1, 1, 65536\n' "$buffers" >odd/run.def
 expect "a grid that CUDA has not" 2 run ./odd $on
 says "is told" "the grid of odd is 1, 1, 65536 blocks; CUDA allows 65535 of Y and of Z"
-expect "but others" 0 run ./odd --target cpu:gfx950
+expect "others begin" 1 run ./odd --target cpu:gfx950 --timeout 1
+says "and go on" "has not ended in 1 s"
 printf 'arg n int 0..64 7 - "of x"\n%s\n' "$buffers" | sed 's/400, 500/n - 8, -4/' >odd/run.def
 head -c 64 /dev/zero | tr '\000' '\310' >four.raw
 expect "random numbers up to an argument" 0 run ./odd $on --arg n=4 --expect y=four.raw
