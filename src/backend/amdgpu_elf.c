@@ -185,12 +185,9 @@ static void keep_fact(const item *key, int64_t value, groat__amdgpu_kernel *out)
         int64_t *to;
     } fields[] = {
         {".vgpr_count", &out->vgprs},
-        {".agpr_count", &out->agprs},
         {".sgpr_count", &out->sgprs},
-        {".vgpr_spill_count", &out->vgpr_spills},
         {".private_segment_fixed_size", &out->scratch_bytes},
         {".group_segment_fixed_size", &out->lds_bytes},
-        {".kernarg_segment_size", &out->kernarg_bytes},
         {".max_flat_workgroup_size", &out->max_threads},
     };
 

@@ -8,13 +8,10 @@
 
 /* Facts about one kernel from the notes of a code object; -1: not stated. */
 typedef struct groat__amdgpu_kernel {
-    int64_t vgprs;       /* .vgpr_count, per lane                            */
-    int64_t agprs;       /* .agpr_count, per lane                            */
-    int64_t sgprs;       /* .sgpr_count, per wave                            */
-    int64_t vgpr_spills; /* .vgpr_spill_count, registers                     */
+    int64_t vgprs; /* .vgpr_count, per lane                            */
+    int64_t sgprs; /* .sgpr_count, per wave                            */
     int64_t scratch_bytes; /* .private_segment_fixed_size, per lane          */
     int64_t lds_bytes;     /* .group_segment_fixed_size, per workgroup       */
-    int64_t kernarg_bytes; /* .kernarg_segment_size                          */
     int64_t max_threads;   /* .max_flat_workgroup_size                       */
 } groat__amdgpu_kernel;
 

@@ -31,6 +31,10 @@
     {                                                                          \
         option, value, GROAT__OPTION_TEXT, AT(member), 0, 0, meaning           \
     }
+#define LIST(option, value, member, meaning)                                   \
+    {                                                                          \
+        option, value, GROAT__OPTION_LIST, AT(member), 0, 0, meaning           \
+    }
 #define COUNT(option, member, min, max, meaning)                               \
     {                                                                          \
         option, "N", GROAT__OPTION_COUNT, AT(member), min, max, meaning        \
@@ -40,10 +44,7 @@
 #define ROW_HELP       FLAG("help", help, "show this command's help")
 #define TARGET_MEANING "who runs it: cuda:sm_90a, hip:gfx950, cpu:gfx950 ..."
 #define ROW_TARGET     TEXT("target", "T", target, TARGET_MEANING)
-#define ROW_TARGETS                                                            \
-    {                                                                          \
-        "target", "T", GROAT__OPTION_LIST, AT(targets), 0, 0, TARGET_MEANING   \
-    }
+#define ROW_TARGETS    LIST("target", "T", targets, TARGET_MEANING)
 #define ROW_FAMILIES                                                           \
     TEXT("family-path", "P", family_path,                                      \
          "folders of further families, colon-separated")
@@ -55,15 +56,8 @@
 #define ROW_NO_CACHE                                                           \
     FLAG("no-cache", no_cache, "keep no kernel on disk and use none")
 #define ROWS_BUNDLES                                                           \
-    {                                                                          \
-        "bundle",                                                              \
-        "FILE",                                                                \
-        GROAT__OPTION_LIST,                                                    \
-        AT(bundles),                                                           \
-        0,                                                                     \
-        0,                                                                     \
-        "look there, too, for kernels that the store lacks",                   \
-    },                                                                         \
+    LIST("bundle", "FILE", bundles,                                            \
+         "look there, too, for kernels that the store lacks"),                 \
         ROW_TRUST,                                                             \
         FLAG("allow-unsigned", allow_unsigned,                                 \
              "use bundles whoever has made them")
@@ -77,35 +71,20 @@
         TEXT("leases", "URL", leases,                                          \
              "the Redis by which one host compiles what others wait for")
 #define ROW_INPUT                                                              \
-    {                                                                          \
-        "input", "[NAME=]FILE", GROAT__OPTION_LIST, AT(inputs), 0, 0,          \
-            "raw bytes or .npy of an input buffer (the first)"                 \
-    }
-#define ROW_BUFFER                                                             \
-    {                                                                          \
-        "buffer", "NAME=FILE", GROAT__OPTION_LIST, AT(inputs), 0, 0,           \
-            "the same as --input"                                              \
-    }
+    LIST("input", "[NAME=]FILE", inputs,                                       \
+         "raw bytes or .npy of an input buffer (the first)")
+#define ROW_BUFFER LIST("buffer", "NAME=FILE", inputs, "the same as --input")
 #define ROWS_FED                                                               \
     ROW_INPUT,                                                                 \
-        {"arg",                                                                \
-         "NAME=VALUE",                                                         \
-         GROAT__OPTION_LIST,                                                   \
-         AT(args),                                                             \
-         0,                                                                    \
-         0,                                                                    \
-         "a run-time argument of the family; may be repeated"},                \
+        LIST("arg", "NAME=VALUE", args,                                        \
+             "a run-time argument of the family; may be repeated"),            \
         TEXT("grid", "X[,Y[,Z]]", grid, "blocks, in the place of run.def's")
 #define ROW_EXPECT                                                             \
-    {                                                                          \
-        "expect", "[NAME=]FILE", GROAT__OPTION_LIST, AT(expected), 0, 0,       \
-            "raw bytes or .npy that an output buffer must hold"                \
-    }
+    LIST("expect", "[NAME=]FILE", expected,                                    \
+         "raw bytes or .npy that an output buffer must hold")
 #define ROW_OUTPUT                                                             \
-    {                                                                          \
-        "output", "[NAME=]FILE", GROAT__OPTION_LIST, AT(outputs), 0, 0,        \
-            "write an output buffer (the first) there, raw or as .npy"         \
-    }
+    LIST("output", "[NAME=]FILE", outputs,                                     \
+         "write an output buffer (the first) there, raw or as .npy")
 #define ROW_JOBS                                                               \
     COUNT("jobs", jobs, 1, 256,                                                \
           "cpu targets: host threads for the blocks (the cores)")
@@ -162,8 +141,8 @@ static const groat__option judge_options[] = {
     TEXT("block", "X[,Y[,Z]]", block, "threads of a block"),
     {"shared", "N", GROAT__OPTION_BYTES, AT(shared_bytes), 0, 228 << 10,
      "dynamic shared memory of a block in bytes; K allowed"},
-    {"buffer", "NAME=SHAPE[:WORDS]", GROAT__OPTION_LIST, AT(buffers), 0, 0,
-     "elements of a pointer: x=1024, x=n,64:f32 in ramp"},
+    LIST("buffer", "NAME=SHAPE[:WORDS]", buffers,
+         "elements of a pointer: x=1024, x=n,64:f32 in ramp"),
     ROWS_FED,
     ROW_TARGET,
     ROW_JSON,
@@ -199,20 +178,10 @@ static const groat__option draw_options[] = {
 
 #define ROWS_TUNED                                                             \
     TEXT("score", "EXPRESSION", score, "what becomes of each score"),          \
-        {"arg",                                                                \
-         "NAME=VALUE",                                                         \
-         GROAT__OPTION_LIST,                                                   \
-         AT(args),                                                             \
-         0,                                                                    \
-         0,                                                                    \
-         "a float that the score names; may be repeated"},                     \
-        {"buffer",                                                             \
-         "NAME=ELEMENTS",                                                      \
-         GROAT__OPTION_LIST,                                                   \
-         AT(buffers),                                                          \
-         0,                                                                    \
-         0,                                                                    \
-         "an array that the score names, of random numbers"},                  \
+        LIST("arg", "NAME=VALUE", args,                                        \
+             "a float that the score names; may be repeated"),                 \
+        LIST("buffer", "NAME=ELEMENTS", buffers,                               \
+             "an array that the score names, of random numbers"),              \
         ROW_TARGET, ROW_JSON, ROW_SEED, ROW_CACHE_DIR, ROW_SHARE_GROUP,        \
         ROW_FAMILIES, ROW_DEVICE, ROW_HELP
 
@@ -322,19 +291,18 @@ static const groat__option cache_options[] = {
     ROWS_BUNDLES,
     TEXT("output", "FILE", output, "the bundle that export or merge makes"),
     TEXT("key", "FILE", key, "sign with that secret key"),
-    {"target", "T", GROAT__OPTION_LIST, AT(targets), 0, 0,
-     "export the kernels of that target only"},
+    LIST("target", "T", targets, "export the kernels of that target only"),
     ROW_HELP,
     ROWS_END,
 };
 
 static const groat__option prewarm_options[] = {
-    {"target", "T", GROAT__OPTION_LIST, AT(targets), 0, 0,
-     "target of lines that name none; may be repeated"},
-    {"only-target", "T", GROAT__OPTION_LIST, AT(only_targets), 0, 0,
-     "leave out kernels for other targets; may be repeated"},
-    {"from-store", "FILE", GROAT__OPTION_LIST, AT(from_stores), 0, 0,
-     "kernels of another store, by the path of its groat.sqlite"},
+    LIST("target", "T", targets,
+         "target of lines that name none; may be repeated"),
+    LIST("only-target", "T", only_targets,
+         "leave out kernels for other targets; may be repeated"),
+    LIST("from-store", "FILE", from_stores,
+         "kernels of another store, by the path of its groat.sqlite"),
     COUNT("min-uses", min_uses, 0, UINT64_MAX,
           "leave out kernels of --from-store that were used less"),
     COUNT("jobs", jobs, 1, 256, "processes at once (the cores); also -j N"),

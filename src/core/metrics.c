@@ -56,9 +56,8 @@ void groat__metrics_spent(groat__metrics *metrics, groat__stage stage,
 /* ---- the text ------------------------------------------------------------ */
 
 typedef struct counter {
-    const char *name; /* of Prometheus, without "groat_" */
+    const char *name; /* of Prometheus, without "groat_"; counters: _total */
     const char *help;
-    const char *kind;
     uint64_t value;
 } counter;
 
@@ -69,53 +68,43 @@ static groat_status read_counters(groat_context *context, counter *out,
     groat_cache_stat s = {.size = sizeof(s)};
     groat_status status = groat_cache_stat_get(context, &s, error);
     const counter all[] = {
-        {"memory_hits_total", "gets that memory answered", "counter",
-         s.memory_hits},
-        {"store_hits_total", "kernels read from the store", "counter", s.hits},
+        {"memory_hits_total", "gets that memory answered", s.memory_hits},
+        {"store_hits_total", "kernels read from the store", s.hits},
         {"store_misses_total", "look-ups that found no kernel in the store",
-         "counter", s.misses},
-        {"bundle_hits_total", "kernels read from bundles", "counter",
-         s.bundle_hits},
-        {"bundle_misses_total", "kernels that no bundle had", "counter",
-         s.bundle_misses},
+         s.misses},
+        {"bundle_hits_total", "kernels read from bundles", s.bundle_hits},
+        {"bundle_misses_total", "kernels that no bundle had", s.bundle_misses},
         {"bundle_faults_total", "damaged or foreign entries of bundles",
-         "counter", s.bundle_faults},
-        {"compiles_total", "kernels compiled here", "counter", s.compiles},
+         s.bundle_faults},
+        {"compiles_total", "kernels compiled here", s.compiles},
         {"compilerless_total",
          "kernels taken as another host made them: no compiler is here",
-         "counter", atomic_load(&m->compilerless)},
-        {"compile_failures_total", "compiles that failed", "counter",
+         atomic_load(&m->compilerless)},
+        {"compile_failures_total", "compiles that failed",
          atomic_load(&m->compile_failures)},
         {"compile_refusals_total", "gets answered with a known failure",
-         "counter", s.refusals},
-        {"loads_total", "kernels loaded into the driver", "counter", s.loads},
-        {"unloads_total", "kernels unloaded for the bound", "counter",
-         s.unloads},
+         s.refusals},
+        {"loads_total", "kernels loaded into the driver", s.loads},
+        {"unloads_total", "kernels unloaded for the bound", s.unloads},
         {"deferred_unloads_total",
-         "unloads postponed as the kernel was still running", "counter",
+         "unloads postponed as the kernel was still running",
          s.deferred_unloads},
-        {"sealed_misses_total", "misses of the sealed context", "counter",
-         s.sealed},
+        {"sealed_misses_total", "misses of the sealed context", s.sealed},
         {"fallbacks_total", "sealed misses of families with a fallback",
-         "counter", s.fallbacks},
-        {"claim_waits_total", "kernels that another process compiled",
-         "counter", s.waits},
+         s.fallbacks},
+        {"claim_waits_total", "kernels that another process compiled", s.waits},
         {"claim_takeovers_total",
-         "kernels whose compile another process died in", "counter",
-         s.takeovers},
+         "kernels whose compile another process died in", s.takeovers},
         {"claim_timeouts_total", "waits for another process that were too long",
-         "counter", s.timeouts},
-        {"evictions_total", "entries dropped from the store", "counter",
-         s.evictions},
-        {"store_faults_total", "operations of the store that failed", "counter",
-         s.faults},
-        {"store_entries", "kernels in the store", "gauge", s.entries},
-        {"store_payload_bytes", "sum of their binaries", "gauge",
-         s.payload_bytes},
-        {"store_file_bytes", "the store on disk", "gauge", s.file_bytes},
-        {"store_max_bytes", "its bound", "gauge", s.max_bytes},
-        {"loaded_bytes", "sum of the loaded binaries", "gauge", s.loaded_bytes},
-        {"loaded_max_bytes", "its bound; 0: none", "gauge", s.loaded_max_bytes},
+         s.timeouts},
+        {"evictions_total", "entries dropped from the store", s.evictions},
+        {"store_faults_total", "operations of the store that failed", s.faults},
+        {"store_entries", "kernels in the store", s.entries},
+        {"store_payload_bytes", "sum of their binaries", s.payload_bytes},
+        {"store_file_bytes", "the store on disk", s.file_bytes},
+        {"store_max_bytes", "its bound", s.max_bytes},
+        {"loaded_bytes", "sum of the loaded binaries", s.loaded_bytes},
+        {"loaded_max_bytes", "its bound; 0: none", s.loaded_max_bytes},
     };
 
     _Static_assert(sizeof(all) / sizeof(all[0]) <= COUNTERS_OWN, "room");
@@ -130,50 +119,44 @@ static groat_status add_remote_counters(groat_context *context, counter *out,
     groat_remote_info r = {.size = sizeof(r)};
     groat_status status = groat_remote_stat(context, &r, error);
     const counter all[] = {
-        {"remote_hits_total", "entries taken from the remote", "counter",
-         r.hits},
+        {"remote_hits_total", "entries taken from the remote", r.hits},
         {"remote_misses_total", "look-ups that found no entry at the remote",
-         "counter", r.misses},
+         r.misses},
         {"remote_known_misses_total",
          "requests not sent: the remote lacked the kernel a minute ago or less",
-         "counter", r.known_misses},
+         r.known_misses},
         {"remote_skipped_total",
-         "kernels not asked for, since it gave no answer", "counter",
-         r.skipped},
+         "kernels not asked for, since it gave no answer", r.skipped},
         {"remote_errors_total", "exchanges with the remote that failed",
-         "counter", r.errors},
-        {"remote_timeouts_total", "exchanges that were too slow", "counter",
-         r.timeouts},
+         r.errors},
+        {"remote_timeouts_total", "exchanges that were too slow", r.timeouts},
         {"remote_refused_total", "objects without a trusted signature",
-         "counter", r.refused},
+         r.refused},
         {"remote_malformed_total",
-         "objects that are no entries, or are cut short", "counter",
-         r.malformed},
-        {"remote_mistaken_total", "signed objects of another kernel", "counter",
+         "objects that are no entries, or are cut short", r.malformed},
+        {"remote_mistaken_total", "signed objects of another kernel",
          r.mistaken},
-        {"remote_puts_total", "objects sent to the remote", "counter", r.puts},
+        {"remote_puts_total", "objects sent to the remote", r.puts},
         {"remote_put_failures_total", "objects that could not be sent",
-         "counter", r.put_failures},
+         r.put_failures},
         {"remote_put_drops_total",
          "kernels not sent: the queue was full, or the remote not answering",
-         "counter", r.put_drops},
-        {"remote_received_bytes_total", "bytes of objects received", "counter",
+         r.put_drops},
+        {"remote_received_bytes_total", "bytes of objects received",
          r.bytes_in},
-        {"remote_sent_bytes_total", "bytes of objects sent", "counter",
-         r.bytes_out},
-        {"remote_breaker_open", "1 while the remote is not asked", "gauge",
+        {"remote_sent_bytes_total", "bytes of objects sent", r.bytes_out},
+        {"remote_breaker_open", "1 while the remote is not asked",
          (uint64_t)r.breaker_open},
         {"remote_breaker_opens_total", "times that it stopped being asked",
-         "counter", r.breaker_opens},
-        {"lease_held_total", "kernels compiled under a lease", "counter",
-         r.leases_held},
-        {"lease_waits_total", "kernels that another host compiled", "counter",
+         r.breaker_opens},
+        {"lease_held_total", "kernels compiled under a lease", r.leases_held},
+        {"lease_waits_total", "kernels that another host compiled",
          r.lease_waits},
         {"lease_timeouts_total", "waits for another host that were too long",
-         "counter", r.lease_timeouts},
+         r.lease_timeouts},
         {"lease_errors_total", "commands that the lease server did not answer",
-         "counter", r.lease_errors},
-        {"lease_breaker_open", "1 while the lease server is not asked", "gauge",
+         r.lease_errors},
+        {"lease_breaker_open", "1 while the lease server is not asked",
          (uint64_t)r.lease_breaker_open},
     };
 
@@ -216,6 +199,13 @@ static uint64_t sum_of(const groat__histogram *h)
     return atomic_load_explicit(&h->sum_ns, memory_order_relaxed);
 }
 
+static const char *kind_of(const counter *c)
+{
+    const char *end = strstr(c->name, "_total");
+
+    return end != NULL && end[strlen("_total")] == '\0' ? "counter" : "gauge";
+}
+
 static void write_prometheus(const groat_context *context,
                              const counter *counters, size_t count,
                              groat__str *out)
@@ -225,7 +215,8 @@ static void write_prometheus(const groat_context *context,
                         "# HELP groat_%s %s\n# TYPE groat_%s %s\n"
                         "groat_%s %" PRIu64 "\n",
                         counters[i].name, counters[i].help, counters[i].name,
-                        counters[i].kind, counters[i].name, counters[i].value);
+                        kind_of(&counters[i]), counters[i].name,
+                        counters[i].value);
     groat__str_add(out, "# HELP groat_stage_seconds time of each stage on the "
                         "way to a kernel; of lookups one in 256\n"
                         "# TYPE groat_stage_seconds histogram\n");

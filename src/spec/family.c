@@ -163,22 +163,31 @@ static void tell_slot(const groat__slot *slot, groat_param_info *info)
     info->meaning = slot->meaning;
 }
 
-groat_status groat_family_param(const groat_family *family, size_t index,
-                                groat_param_info *info, groat_error *error)
+/* Tells of one of a family's slots, numbered by `of`. */
+static groat_status tell_one(const groat_family *family, size_t index,
+                             size_t count, const size_t *of, const char *what,
+                             groat_param_info *info, groat_error *error)
 {
     groat_status status = groat__check_size(error, "info", "groat_param_info",
                                             info, sizeof(*info));
 
-    if (family == NULL)
-        return groat__fail_unusable("family", family, error);
     if (status != GROAT_OK)
         return status;
-    if (index >= family->param_count)
+    if (index >= count)
         return groat__fail(error, GROAT_INVALID,
-                           "%s has no parameter %zu; it has %zu, from 0",
-                           family->name, index, family->param_count);
-    tell_slot(&family->slots[family->params[index]], info);
+                           "%s has no %s %zu; it has %zu, from 0", family->name,
+                           what, index, count);
+    tell_slot(&family->slots[of[index]], info);
     return GROAT_OK;
+}
+
+groat_status groat_family_param(const groat_family *family, size_t index,
+                                groat_param_info *info, groat_error *error)
+{
+    if (family == NULL)
+        return groat__fail_unusable("family", family, error);
+    return tell_one(family, index, family->param_count, family->params,
+                    "parameter", info, error);
 }
 
 const char *groat_family_folder(const groat_family *family)
@@ -194,19 +203,10 @@ size_t groat_family_derived_count(const groat_family *family)
 groat_status groat_family_derived(const groat_family *family, size_t index,
                                   groat_param_info *info, groat_error *error)
 {
-    groat_status status = groat__check_size(error, "info", "groat_param_info",
-                                            info, sizeof(*info));
-
     if (family == NULL)
         return groat__fail_unusable("family", family, error);
-    if (status != GROAT_OK)
-        return status;
-    if (index >= family->derived_count)
-        return groat__fail(error, GROAT_INVALID,
-                           "%s has no derived constant %zu; it has %zu, from 0",
-                           family->name, index, family->derived_count);
-    tell_slot(&family->slots[family->derived[index]], info);
-    return GROAT_OK;
+    return tell_one(family, index, family->derived_count, family->derived,
+                    "derived constant", info, error);
 }
 
 size_t groat_family_rule_count(const groat_family *family)

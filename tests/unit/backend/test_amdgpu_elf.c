@@ -37,12 +37,9 @@ START_TEST(facts_are_read)
         groat__amdgpu_elf_kernel(data, bytes, "copy_tile_f16", &kernel),
         GROAT__AMDGPU_FOUND);
     ck_assert_int_eq(kernel.vgprs, 240);
-    ck_assert_int_eq(kernel.agprs, 0);
     ck_assert_int_eq(kernel.sgprs, 100);
-    ck_assert_int_eq(kernel.vgpr_spills, 3);
     ck_assert_int_eq(kernel.scratch_bytes, 70000);
     ck_assert_int_eq(kernel.lds_bytes, 163840);
-    ck_assert_int_eq(kernel.kernarg_bytes, 48);
     ck_assert_int_eq(kernel.max_threads, 1024);
 }
 END_TEST
