@@ -199,12 +199,6 @@ static groat_status bundle_new(char *path, const groat__log *log,
     }
     bundle->path = path;
     bundle->log = *log;
-    if (sqlite3_threadsafe() == 0) {
-        groat__bundle_close(bundle);
-        return groat__fail(error, GROAT_IO,
-                           "this SQLite (%s) is built without threads",
-                           sqlite3_libversion());
-    }
     status = groat__sqlite_begin(error);
     if (status != GROAT_OK) {
         groat__bundle_close(bundle);

@@ -91,6 +91,10 @@ static void settle(void)
 
 groat_status groat__sqlite_begin(groat_error *error)
 {
+    if (sqlite3_threadsafe() == 0)
+        return groat__fail(error, GROAT_IO,
+                           "this SQLite (%s) is built without threads",
+                           sqlite3_libversion());
     settle();
     if (atomic_load(&store_list.broken))
         return groat__fail(error, GROAT_IO,

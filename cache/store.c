@@ -127,10 +127,6 @@ groat_status groat__store_open_patient(const groat__store_options *options,
     if (options->dir == NULL || options->dir[0] == '\0')
         return groat__fail(error, GROAT_INVALID,
                            "the store needs a folder; none was given");
-    if (sqlite3_threadsafe() == 0)
-        return groat__fail(error, GROAT_IO,
-                           "this SQLite (%s) is built without threads",
-                           sqlite3_libversion());
     status = store_new(options, busy_ms, &store, error);
     if (status != GROAT_OK)
         return status;

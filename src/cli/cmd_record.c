@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "cli/fleet/fleet.h"
 
 extern char **environ;
 
@@ -92,35 +93,23 @@ static groat_status run(groat__cli *cli, const char *path, int *code,
     return GROAT_OK;
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Sorts the lines and drops duplicates; modifies text.  Errors: NO_MEMORY. */
 static groat_status sort_lines(char *text, groat__str *out, size_t *count,
                                groat_error *error)
 {
-    size_t room = 0, lines = 0;
-    char **at;
+    groat__names lines = {0};
+    bool whole = true;
     char *save = NULL;
 
-    for (const char *c = text; *c != '\0'; c++)
-        room += *c == '\n';
-    at = calloc(room + 1, sizeof(*at));
-    for (char *line = strtok_r(text, "\n", &save); at != NULL && line != NULL;
+    for (char *line = strtok_r(text, "\n", &save); line != NULL && whole;
          line = strtok_r(NULL, "\n", &save))
-        at[lines++] = line;
-    if (at != NULL)
-        qsort(at, lines, sizeof(*at), by_text);
-    *count = 0;
-    for (size_t i = 0; i < lines; i++)
-        if (i == 0 || strcmp(at[i], at[i - 1]) != 0) {
-            groat__str_addf(out, "%s\n", at[i]);
-            (*count)++;
-        }
-    free((void *)at);
-    return at == NULL || out->failed
+        whole = groat__names_add(&lines, line);
+    groat__names_sort(&lines);
+    for (size_t i = 0; i < lines.count; i++)
+        groat__str_addf(out, "%s\n", lines.at[i]);
+    *count = lines.count;
+    groat__names_free(&lines);
+    return !whole || out->failed
                ? groat__fail(error, GROAT_NO_MEMORY, "out of memory")
                : GROAT_OK;
 }

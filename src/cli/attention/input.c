@@ -7,24 +7,17 @@
 #include <string.h>
 
 #include "cli/attention/attention.h"
+#include "kernels-src/driver/shared.h"
 
 /* Blocks that belong to no sequence; the most bytes of a cache. */
 enum { SPARE = 3, NAN_BYTE = 0xFF };
 static const uint64_t most_bytes = (uint64_t)1 << 36;
 
-static uint64_t draw(uint64_t *state)
-{
-    uint64_t z = (*state += 0x9E3779B97F4A7C15u);
-
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-
 float groat__decode_draw(uint64_t *state, double least, double most)
 {
-    return (float)(least +
-                   (most - least) * (double)(draw(state) >> 11) * 0x1p-53);
+    return (float)(least + (most - least) *
+                               (double)(groat__host_draw(state) >> 11) *
+                               0x1p-53);
 }
 
 /* Writes random numbers of either sign and magnitude 0.5 to 2, eight bytes at a
@@ -39,7 +32,8 @@ static void put_numbers(groat_decode_dtype dtype, uint64_t *state, void *to,
                  {0x8F8F8F8F8F8F8F8Fu, 0x3030303030303030u}};
 
     for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
-        uint64_t x = (draw(state) & masks[dtype].free) | masks[dtype].set;
+        uint64_t x =
+            (groat__host_draw(state) & masks[dtype].free) | masks[dtype].set;
 
         memcpy((char *)to + at, &x, sizeof(x));
     }
@@ -114,7 +108,7 @@ static void shuffle_blocks(groat__decode_input *in, uint64_t *state)
     for (size_t i = 0; i < in->keys.blocks; i++)
         in->table[i] = (uint32_t)i;
     for (size_t i = in->keys.blocks - 1; i > 0 && in->shape.page > 0; i--) {
-        size_t other = draw(state) % (i + 1);
+        size_t other = groat__host_draw(state) % (i + 1);
         uint32_t block = in->table[i];
 
         in->table[i] = in->table[other];
@@ -167,15 +161,16 @@ static void fill(groat__decode_input *in, bool varied, uint64_t seed)
 
     for (unsigned i = 0; i < s->sequences; i++) {
         in->lengths[i] =
-            varied && i > 0 ? (uint32_t)(draw(&state) % ((uint64_t)s->keys + 1))
-                            : s->keys;
+            varied && i > 0
+                ? (uint32_t)(groat__host_draw(&state) % ((uint64_t)s->keys + 1))
+                : s->keys;
         in->moved_bytes +=
             (uint64_t)(in->lengths[i] -
                        groat_decode_first_key(s, in->lengths[i])) *
             s->kv_heads * (in->keys.dim + in->values.dim) * in->keys.elem_bytes;
     }
     for (size_t i = 0; i < (size_t)s->sequences * s->q_len; i++)
-        in->tree[i] = (uint32_t)draw(&state) | 1;
+        in->tree[i] = (uint32_t)groat__host_draw(&state) | 1;
     for (size_t i = 0; i < in->fact_count; i++)
         in->facts[i] = i < s->heads       ? groat__decode_draw(&state, -4, 4)
                        : i < 2 * s->heads ? groat__decode_draw(&state, 0, 0.1)
