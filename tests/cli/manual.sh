@@ -71,6 +71,7 @@ answer() {
     name=$1
     shift
     run "$@" --json
+    json "$name is JSON"
     {
         members all
         members "$name"
