@@ -26,7 +26,7 @@ template <class P, unsigned bytes> P *point(pointer<bytes> x)
 template <class P> struct convert {
     static_assert(!__is_class(P),
                   "a structure passed by value: groat judge takes its members, "
-                  "as --arg PARAMETER_MEMBER=VALUE");
+                  "as --arg PARAMETER.MEMBER=VALUE");
     static P of(unsigned long long x)
     {
         return static_cast<P>(static_cast<long long>(x));
@@ -54,6 +54,13 @@ template <class P> struct convert<P *__restrict> {
 template <class M, class T> GROAT_LANES void set(M &member, T given)
 {
     member = convert<M>::of(given);
+}
+
+template <class M, unsigned long n, class T>
+GROAT_LANES void set(M (&)[n], T)
+{
+    static_assert(n == 0, "an array in a structure: groat judge takes its "
+                          "elements, as --arg PARAMETER.MEMBER[0]=VALUE");
 }
 
 template <class A, class B> constexpr bool are_same = false;

@@ -377,7 +377,7 @@ const groat__command groat__commands[] = {
      "bfloat16, wmma, cooperative groups, and CUDA's headers for these.  Each "
      "pointer\n"
      "of the kernel needs a --buffer, each value an --arg; member n of a\n"
-     "structure p that it takes by value is called p_n.  A buffer\n"
+     "structure p that it takes by value is given as p.n.  A buffer\n"
      "of a pointer to const is filled with random numbers and is an input,\n"
      "another one is input and output; WORDS are those of run.def.\n",
      groat__cmd_judge},

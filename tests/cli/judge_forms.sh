@@ -177,9 +177,21 @@ printf '\000\000@@\000\000\260@\000\000\000A\000\000(A' >want
 structure | right "its values" --buffer p_x=p_n --arg p_n=4 --arg p_scale=2.5 \
     --arg extra=3 --buffer "p_y=4:out exact" --input p_x=ramp --expect p_y=want
 answers "are those that were given" "verified  yes, all 16 bytes"
+structure | right "its elements and members of members" --buffer p.x=p_n --arg p.n=4 \
+    --arg p.scale=0 --arg 'p.table[3]=-2' --arg p.inner.depth=7 --arg extra=3 \
+    --buffer p_y=4:out --output p_y=got
+[ "$(od -An -tf4 got | tr -s ' ' | head -1)" = " 10 10 10 10" ] &&
+    pass "are those that were given" ||
+    fail "are those that were given" "$(od -An -tf4 got)"
+for path in 'p.' 'p..n' 'p.table[' 'p.table[x]' 'p.table[1]n' 'p.table[1].' '.n' 'p[0].n'; do
+    structure | refused "$path" "expected NAME=VALUE of a value of k" --block 32 \
+        --arg "$path=1"
+done
+structure | refused "a member twice" "--arg p.n is there twice" --block 32 \
+    --arg p_n=1 --arg p.n=1
 structure | wrong "past a member's buffer" "past the end of p_y[3]" --buffer p_x=4 \
     --buffer p_y=3 --arg p_n=4 --arg extra=3
-structure | refused "no member" "of a structure its members, as NAME_MEMBER=VALUE" \
+structure | refused "no member" "of a structure its members, as NAME.MEMBER=VALUE" \
     --block 32 --arg extra=3
 structure | refused "both" "members of it, too" --block 32 --arg extra=3 --arg p=0 \
     --arg p_n=1
@@ -487,7 +499,7 @@ __global__ void k(float *y, int3 d, float2 f, const dim3 g)
 END
 right "vectors by their members" --buffer y=32:out --arg d_z=-7 --arg f_y=1.5 --arg g_x=3 \
     <vector.cu
-refused "a vector as one value" "--arg d is a vector: say its members, as --arg d_x=VALUE" \
+refused "a vector as one value" "--arg d is a vector: say its members, as --arg d.x=VALUE" \
     --block 32 --buffer y=32 --arg d=1 --arg f_x=1 --arg g_x=1 <vector.cu
 refused "a member that it does not have" "--arg is 'd_q=1'; expected NAME=VALUE" \
     --block 32 --buffer y=32 --arg d_q=1 --arg f_x=1 --arg g_x=1 <vector.cu

@@ -31,6 +31,7 @@ enum {
 /* The value of an option NAME=VALUE. */
 typedef struct given {
     const char *value; /* NULL: not given */
+    groat__str word;   /* the whole, as groat run takes it */
 } given;
 
 typedef struct work {
@@ -145,9 +146,56 @@ static bool may_be_structure(const groat__cuda_param *param)
            (!param->dtype || groat__cuda_is_vector(param->type.data));
 }
 
-/* Adds "p_n", a member n of a parameter p, to the parameters.  Returns its
- * index, or GROAT__CUDA_PARAMS. */
-static size_t add_member(work *w, const char *text, size_t len, bool pointer)
+/* Appends "p_a_w_2" for "p.a.w[2]", which is what arguments can be called;
+ * false for what is no path to a member. */
+static bool add_name(const char *text, size_t len, groat__str *out)
+{
+    const char *at = text;
+    const char *end = text + len;
+    size_t digits;
+
+    while (at < end) {
+        size_t word = 0;
+
+        while (at + word < end && groat__is_word(at[word]))
+            word++;
+        groat__str_addn(out, at, word);
+        at += word;
+        if (word == 0 || at == end)
+            return word > 0 && !out->failed;
+        for (; at < end && *at == '['; at += digits + 2) {
+            digits = strspn(at + 1, "0123456789");
+            if (digits == 0 || at[digits + 1] != ']')
+                return false;
+            groat__str_addf(out, "_%.*s", (int)digits, at + 1);
+        }
+        if (at < end && *at++ != '.')
+            return false;
+        if (at < end)
+            groat__str_add(out, "_");
+    }
+    return at == end && len > 0 && at[-1] == ']' && !out->failed;
+}
+
+/* Fills what is known of the member at `path` of a structure. */
+static bool read_member(const groat__cuda_source *source,
+                        const groat__cuda_param *param, bool pointer,
+                        groat__cuda_param *out)
+{
+    if (groat__cuda_member(source->text.data, param->type.data, out->path.data,
+                           out))
+        return true;
+    if (groat__cuda_is_vector(param->type.data))
+        return false;
+    groat__str_addf(&out->type, "%s::%s", param->type.data, out->path.data);
+    out->pointer = pointer;
+    return true;
+}
+
+/* Adds "p_n" or "p.n", a member n of a parameter p, to the parameters.  Returns
+ * its index, or GROAT__CUDA_PARAMS. */
+static size_t add_member(work *w, const char *text, size_t len,
+                         groat__str *name, bool pointer)
 {
     groat__cuda_source *source = &w->source;
     groat__cuda_param *out = &source->params[source->param_count];
@@ -157,24 +205,19 @@ static size_t add_member(work *w, const char *text, size_t len, bool pointer)
          i++) {
         const groat__cuda_param *param = &source->params[i];
         size_t lead = param->name.len;
-        char member[64];
 
         if (!may_be_structure(param) || len <= lead + 1 ||
-            len - lead > sizeof(member) || text[lead] != '_' ||
+            strchr("_.", text[lead]) == NULL ||
             strncmp(text, param->name.data, lead) != 0)
             continue;
-        (void)snprintf(member, sizeof(member), "%.*s", (int)(len - lead - 1),
-                       text + lead + 1);
-        if (!groat__cuda_member(source->text.data, param->type.data, member,
-                                out)) {
-            if (groat__cuda_is_vector(param->type.data)) {
-                groat__str_free(&out->type);
-                return GROAT__CUDA_PARAMS;
-            }
-            groat__str_addf(&out->type, "%s::%s", param->type.data, member);
-            out->pointer = pointer;
+        groat__str_addn(&out->path, text + lead + 1, len - lead - 1);
+        if (out->path.failed || !read_member(source, param, pointer, out)) {
+            groat__str_free(&out->path);
+            groat__str_free(&out->type);
+            return GROAT__CUDA_PARAMS;
         }
-        groat__str_addn(&out->name, text, len);
+        out->name = *name;
+        *name = (groat__str){0};
         out->owner = i + 1;
         return source->param_count++;
     }
@@ -185,16 +228,18 @@ static size_t add_member(work *w, const char *text, size_t len, bool pointer)
  * none that is a pointer, or a value. */
 static size_t find_param(work *w, const char *text, size_t len, bool pointer)
 {
+    groat__str name = {0};
+    bool named = add_name(text, len, &name);
     size_t at = 0;
 
-    for (; at < w->source.param_count; at++) {
-        const groat__cuda_param *param = &w->source.params[at];
-
-        if (param->name.len == len && !strncmp(param->name.data, text, len))
-            break;
-    }
-    if (at == w->source.param_count)
-        at = add_member(w, text, len, pointer);
+    while (named && at < w->source.param_count &&
+           strcmp(w->source.params[at].name.data, name.data) != 0)
+        at++;
+    if (!named)
+        at = GROAT__CUDA_PARAMS;
+    else if (at == w->source.param_count)
+        at = add_member(w, text, len, &name, pointer);
+    groat__str_free(&name);
     if (at < GROAT__CUDA_PARAMS) {
         const groat__cuda_param *param = &w->source.params[at];
 
@@ -265,7 +310,7 @@ static int take_all(work *w)
             groat__cuda_is_vector(param->type.data))
             code = groat__cli_refuse(w->cli, GROAT_INVALID,
                                      "--arg %s is a vector: say its members, "
-                                     "as --arg %s_x=VALUE",
+                                     "as --arg %s.x=VALUE",
                                      param->name.data, param->name.data);
         else if (w->given[i].value && has_members(w, i))
             code = groat__cli_refuse(
@@ -279,7 +324,7 @@ static int take_all(work *w)
                 param->pointer ? "buffer" : "arg", param->name.data,
                 param->pointer ? "ELEMENTS" : "VALUE",
                 may_be_structure(param) ? ", or of a structure its members, as "
-                                          "NAME_MEMBER=VALUE"
+                                          "NAME.MEMBER=VALUE"
                                         : "");
     }
     return code;
@@ -423,7 +468,6 @@ static void add_passed(const work *w, size_t i, groat__str *out)
 static void add_value(const work *w, size_t param, groat__str *out)
 {
     const groat__cuda_source *source = &w->source;
-    size_t lead = source->params[param].name.len + 1;
 
     if (w->given[param].value) {
         add_passed(w, param, out);
@@ -436,7 +480,7 @@ static void add_value(const work *w, size_t param, groat__str *out)
         if (source->params[i].owner != param + 1)
             continue;
         groat__str_addf(out, " groat::set(made.%s, ",
-                        source->params[i].name.data + lead);
+                        source->params[i].path.data);
         add_passed(w, i, out);
         groat__str_add(out, ");");
     }
@@ -702,6 +746,26 @@ static groat_status read_source(work *w)
     return status;
 }
 
+/* Gives groat run the values by the names of the family's arguments. */
+static groat_status hand_over(work *w)
+{
+    groat__list *args = &w->cli->values.args;
+
+    args->count = 0;
+    for (size_t i = 0; i < w->source.param_count; i++) {
+        given *g = &w->given[i];
+
+        if (!g->value || w->source.params[i].pointer)
+            continue;
+        groat__str_addf(&g->word, "%s=%s", w->source.params[i].name.data,
+                        g->value);
+        if (g->word.failed)
+            return groat__fail(&w->error, GROAT_NO_MEMORY, "out of memory");
+        args->item[args->count++] = g->word.data;
+    }
+    return GROAT_OK;
+}
+
 static int run(work *w)
 {
     const char *word = w->path.data;
@@ -748,12 +812,14 @@ int groat__cmd_judge(groat__cli *cli)
         code = check_bounds(&w);
     if (!code)
         code = take_all(&w);
-    if (!code && write_family(&w))
+    if (!code && (write_family(&w) || hand_over(&w)))
         code = groat__cli_fail(cli, &w.error);
     if (!code)
         code = run(&w);
     groat__scratch_remove(&w.folder);
     groat__str_free(&w.path);
     groat__cuda_free(&w.source);
+    for (size_t i = 0; i < GROAT__CUDA_PARAMS; i++)
+        groat__str_free(&w.given[i].word);
     return code;
 }

@@ -12,7 +12,8 @@
 
 typedef struct groat__cuda_param {
     groat__str type; /* as written, "const float *" */
-    groat__str name; /* of member n of parameter p: "p_n" */
+    groat__str name; /* of member n[2] of parameter p: "p_n_2" */
+    groat__str path; /* of a member: "n[2]" */
     bool pointer;
     bool deep;         /* points to pointers */
     bool constant;     /* points to const */

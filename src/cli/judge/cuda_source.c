@@ -821,6 +821,7 @@ void groat__cuda_free(groat__cuda_source *source)
     for (size_t i = 0; i < GROAT__CUDA_PARAMS; i++) {
         groat__str_free(&source->params[i].type);
         groat__str_free(&source->params[i].name);
+        groat__str_free(&source->params[i].path);
     }
     groat__str_free(&source->text);
     groat__str_free(&source->kernels);
