@@ -25,6 +25,7 @@ void groat__judge_hold(groat__judge *j, void *at, size_t bytes, bool device)
     memcpy(before, at, bytes);
     held->at = at;
     held->bytes = bytes;
+    held->site = groat__judge_fiber(j)->site;
     held->device = device;
     held->waited = false;
     if (device)
@@ -37,12 +38,17 @@ void groat__judge_hold(groat__judge *j, void *at, size_t bytes, bool device)
 void groat__judge_settle_store(groat__judge *j)
 {
     groat__judge_held *held = &j->held;
+    groat__fiber *fiber = groat__judge_fiber(j);
     size_t bytes = held->bytes;
+    int32_t site = fiber->site;
 
     held->bytes = 0;
     if (held->device) {
+        /* A later access of the thread may have been told of. */
+        fiber->site = held->site;
         groat__judge_device_store(j, (uint64_t)(uintptr_t)held->at, bytes,
                                   held->before, held->at);
+        fiber->site = site;
         return;
     }
     if (memcmp(held->before, held->at, bytes) == 0)

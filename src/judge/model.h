@@ -274,6 +274,7 @@ typedef struct groat__judge_log {
 typedef struct groat__judge_held {
     uint8_t *at;
     size_t bytes;    /* 0: there is none */
+    int32_t site;    /* of its thread when it was told of */
     bool device;     /* else shared memory, and it races: it has the finding */
     bool waits;      /* the running hook comes before the store */
     bool waited;     /* one did */

@@ -48,6 +48,14 @@ __global__ void k(float *y, float *z)
     y[i] = z[i > 0 ? i - 1 : 0];
 }
 END
+wrong "a store in front of a load of as many bytes" 3 "the other write at k.cu:3" \
+    --block 64 --buffer y=64 --buffer z=128 <<'END'
+__global__ void k(float *y, float *z)
+{
+    y[0] = threadIdx.x;
+    z[threadIdx.x] = z[threadIdx.x + 64];
+}
+END
 wrong "a store to what another thread loads" 6 "thread 0 read since the last barrier: a barrier is missing" \
     --block 64 --buffer y=65:inout\ ramp <<'END'
 __global__ void k(float *y)
