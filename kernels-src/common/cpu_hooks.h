@@ -7,7 +7,7 @@
  */
 #pragma once
 
-enum { GROAT_CPU_HOOKS_VERSION = 15 };
+enum { GROAT_CPU_HOOKS_VERSION = 16 };
 
 enum { GROAT_CPU_EXACT = 256 };
 
@@ -190,6 +190,7 @@ struct groat_cpu_env {
     unsigned grid[3];
     unsigned cluster_rank;
     unsigned again; /* GROAT_CPU_FIRST or another */
+    unsigned long long cycles; /* of the cluster; 1,024 for each look at them */
     const struct groat_cpu_ops *ops;
     unsigned char *shared; /* of a kernel that reports its accesses */
 };

@@ -29,7 +29,8 @@
 //   min max                      of two numbers; global, not in namespace groat
 //   e4m3_pair(low, high)         (converts_e4m3) the codes of two floats,
 //                                identical to convert.h's float8_of<e4m3>
-//   cycles()                     the processor's cycle counter; 0 on the judge
+//   cycles()                     the processor's cycle counter; the judge's has
+//                                1,024 more at each call in a cluster
 //   async_copy<bytes>            every lane copies 4 or 16 bytes from the
 //                                buffer to shared memory, lanes side by side
 //   async_commit()               ends a group of copies (NVIDIA counts groups)

@@ -137,6 +137,7 @@ static void run_cluster(groat__judge *j, const unsigned corner[3],
                         uint32_t *order)
 {
     j->path = 0;
+    j->env.cycles = 0;
     j->held.bytes = 0;
     groat__judge_device_forget(j);
     j->start_ns = groat__now_ns();

@@ -70,7 +70,7 @@ for target in ${GROAT_TEST_TARGET:-cpu:sm_80 cpu:sm_89 cpu:sm_90a cpu:gfx90a cpu
     }
     case $target in
     *:sm_89 | *:gfx942) ;;
-    cpu:*) grep -q '^cycle 0, first word [0-9]' "$scratch/err" || {
+    cpu:*) grep -q '^cycle 1024, first word [0-9]' "$scratch/err" || {
         echo "FAIL: nothing is printed on $target"
         exit 1
     } ;;
