@@ -7,6 +7,7 @@
 #pragma GCC diagnostic ignored "-Wsign-compare"
 // The host's functions and other kernels' are not called here.
 #pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wunused-variable"
 // __forceinline__ without `inline`, which may stand beside it.
 #pragma GCC diagnostic ignored "-Wattributes"
 
@@ -15,7 +16,7 @@
 #define __global__ __attribute__((unused))
 #define __device__ __attribute__((unused))
 #define __host__
-#define __constant__ __attribute__((unused)) static
+#define __constant__ __attribute__((unused))
 // `used`: else a variable without stores would become a constant.  Without
 // __constinit gcc would construct arrays of classes, once in each thread.
 #ifdef __clang__
@@ -42,6 +43,7 @@
 #define FLT_MAX            __FLT_MAX__
 #define FLT_MIN            __FLT_MIN__
 #define FLT_EPSILON        __FLT_EPSILON__
+#define NULL               __null
 #define INFINITY           __builtin_inff()
 #define NAN                __builtin_nanf("")
 #define CUDART_INF_F       __builtin_inff()
@@ -76,7 +78,7 @@ void *memset(void *, int, unsigned long);
 }
 
 #define GROAT_OF_FLOAT(name) \
-    __attribute__((always_inline, unused)) static inline float name(float x) \
+    GROAT_LANES float name(float x) \
     { \
         return name##f(x); \
     }
@@ -300,8 +302,8 @@ template <class T> struct same {
 #define __threadfence_block()
 #define __threadfence_system()
 #define __nanosleep(ns)
-#define clock()       (0)
-#define clock64()     (0ll)
+#define clock()       static_cast<clock_t>(groat::cycles())
+#define clock64()     static_cast<long long>(groat::cycles())
 #define __activemask() groat::cpu_env->ops->active_lanes(groat::cpu_env)
 
 GROAT_LANES int __syncthreads_count(int predicate)

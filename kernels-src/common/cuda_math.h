@@ -40,6 +40,7 @@
 #define M_PI_4             0.78539816339744830962
 #define M_1_PI             0.31830988618379067154
 #define M_2_PI             0.63661977236758134308
+#define M_2_SQRTPI         1.12837916709551257390
 #define M_SQRT2            1.41421356237309504880
 #define M_SQRT1_2          0.70710678118654752440
 #define CUDART_INF         __builtin_inf()
@@ -686,3 +687,35 @@ GROAT_OF_HOST(cudaStreamCreate)
 GROAT_OF_HOST(cudaStreamDestroy)
 GROAT_OF_HOST(cudaStreamSynchronize)
 GROAT_OF_HOST(cudaGetLastError)
+
+// ---- functions of whole numbers
+
+namespace groat {
+
+template <class T> struct of_whole;
+template <> struct of_whole<int> { typedef double type; };
+template <> struct of_whole<unsigned> { typedef double type; };
+template <> struct of_whole<long> { typedef double type; };
+template <> struct of_whole<unsigned long> { typedef double type; };
+template <> struct of_whole<long long> { typedef double type; };
+template <> struct of_whole<unsigned long long> { typedef double type; };
+
+} // namespace groat
+
+#define GROAT_OF_WHOLE(name) \
+    template <class T> \
+    GROAT_LANES typename groat::of_whole<T>::type name(T x) \
+    { \
+        return name(static_cast<double>(x)); \
+    }
+GROAT_OF_WHOLE(sqrt)
+GROAT_OF_WHOLE(exp)
+GROAT_OF_WHOLE(exp2)
+GROAT_OF_WHOLE(log)
+GROAT_OF_WHOLE(log2)
+GROAT_OF_WHOLE(log10)
+GROAT_OF_WHOLE(sin)
+GROAT_OF_WHOLE(cos)
+GROAT_OF_WHOLE(tan)
+GROAT_OF_WHOLE(floor)
+GROAT_OF_WHOLE(ceil)

@@ -557,7 +557,7 @@ refuses "one in a block" 'extern "C" {
 __device__ int mine(int);
 int puts(const char *);
 }
-__global__ void k() { puts(""); }' "bad.cu:2: mine: host functions"
+__global__ void k() { puts(""); }' "bad.cu:3: puts: host functions"
 refuses "a launch by a kernel" '__global__ void l() {}
 __global__ void k() { l<<<1, 32>>>(); }' "bad.cu:2: <<<: kernels that launch"
 refuses "a program without an end" '__global__ void k(

@@ -118,7 +118,7 @@ static groat_status add(reader *r, size_t type, groat__args_struct *out)
 
     if (out->count == GROAT__ARGS_FIELDS)
         return bad(r, "more than 64 fields");
-    if (!groat__is_letter(r->word[0]))
+    if (!groat__is_letter(r->word[strspn(r->word, "_")]))
         return bad(r, "a field's name expected");
     memcpy(field->name, r->word, sizeof(r->word));
     field->kind = types[type].kind;

@@ -144,7 +144,8 @@ static bool is_taken(const groat__run_def *def, const char *name)
 static groat_status take_name(reader *r, const char **out)
 {
     *out = take_word(r);
-    if (!groat__is_name(*out))
+    /* Parameters of others' kernels may begin with an underscore. */
+    if (*out == NULL || !groat__is_name(*out + strspn(*out, "_")))
         return bad(r, "a name expected");
     if (groat__is_keyword(*out))
         return bad(r, "the name is a word of C++");

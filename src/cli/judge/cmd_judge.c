@@ -20,8 +20,8 @@
 #include "kernels-src/driver/element.h"
 
 enum {
-    FILE_BYTES_MAX = 4 << 20,
-    ENTRY_BYTES_MAX = 48,
+    ENTRY_BYTES_MAX = 256,
+    NAME_BYTES_MAX = 48,
     FOR_ALL = 0644,
     BLOCK_MAX = 1024,
     BLOCK_Z_MAX = 64,
@@ -37,9 +37,10 @@ typedef struct given {
 typedef struct work {
     groat__cli *cli;
     const char *file;
-    const char *shown;              /* the file's name in findings */
-    char name[ENTRY_BYTES_MAX + 1]; /* entry's, no template arguments */
+    const char *shown;             /* the file's name in findings */
+    char name[NAME_BYTES_MAX + 1]; /* of the family: the entry's first bytes */
     unsigned block[3];
+    groat__cuda_files files;
     groat__cuda_source source;
     given given[GROAT__CUDA_PARAMS];
     groat__str folder; /* temporary folder that holds the family's */
@@ -97,7 +98,7 @@ static int take_entry(work *w, const char *entry)
                                  "with template arguments where it has "
                                  "parameters",
                                  entry, ENTRY_BYTES_MAX);
-    memcpy(w->name, name, len);
+    memcpy(w->name, name, len < NAME_BYTES_MAX ? len : NAME_BYTES_MAX);
     if (strcmp(w->name, "args") == 0)
         return groat__cli_refuse(w->cli, GROAT_INVALID,
                                  "--entry is args, which groat's file of "
@@ -364,13 +365,22 @@ static groat_status write_file(work *w, const char *name, groat__str *text)
     return status;
 }
 
+/* Whether a parameter is an argument of the launch: a null pointer is none. */
+static bool is_passed(const work *w, size_t i)
+{
+    const char *value = w->given[i].value;
+
+    return value &&
+           !(w->source.params[i].pointer && strcmp(value, "null") == 0);
+}
+
 /* Number of the launch's arguments. */
 static size_t count_given(const work *w)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < w->source.param_count; i++)
-        count += w->given[i].value != NULL;
+        count += is_passed(w, i);
     return count;
 }
 
@@ -398,13 +408,13 @@ static groat_status write_args(work *w)
 
     groat__str_addf(&text, "#pragma once\n\nstruct %s_args {\n", w->name);
     for (size_t i = 0; i < w->source.param_count; i++)
-        if (w->given[i].value)
+        if (is_passed(w, i))
             groat__str_addf(&text, "    %s %s;\n",
                             w->source.params[i].pointer ? "unsigned long long"
                             : is_real(w, i)             ? "double"
                                                         : "long long",
                             w->source.params[i].name.data);
-    if (!w->source.param_count) /* an empty structure has a byte in C++ */
+    if (count_given(w) == 0) /* an empty structure has a byte in C++ */
         groat__str_add(&text, "    long long unused;\n");
     groat__str_add(&text, "};\n");
     return write_file(w, "args.h", &text);
@@ -452,9 +462,12 @@ static const groat__element *element_of(const work *w, size_t i)
 static void add_passed(const work *w, size_t i, groat__str *out)
 {
     bool pointer = w->source.params[i].pointer;
-    const groat__element *element = pointer ? element_of(w, i) : NULL;
+    bool null = !is_passed(w, i);
+    const groat__element *element = pointer && !null ? element_of(w, i) : NULL;
 
-    if (element)
+    if (null)
+        groat__str_add(out, "groat::pointer<1>{0}");
+    else if (element)
         groat__str_addf(out, "groat::pointer<%d>{args.%s}", element->bytes,
                         w->source.params[i].name.data);
     else
@@ -509,7 +522,8 @@ static groat_status write_kernel(work *w)
                     "namespace\n{\n#include \"cuda-code.h\"\n}\n\n"
                     "GROAT_KERNEL(%s_args)\n{\n#line %d \"%s\"\n"
                     "    groat::call(&%s",
-                    w->name, w->source.line, w->shown, w->source.entry.data);
+                    w->name, w->source.line, w->source.file,
+                    w->source.entry.data);
     for (size_t i = 0; i < w->source.own_count; i++) {
         groat__str_add(&text, ", ");
         add_value(w, i, &text);
@@ -524,8 +538,8 @@ static groat_status write_kernel(work *w)
     groat__str_free(&name);
     if (w->source.text.data)
         groat__cuda_add_overloaded(w->source.text.data, &text);
-    groat__str_addf(&text, "#line 1 \"%s\"\n%s", w->shown,
-                    w->source.text.data ? w->source.text.data : "");
+    groat__cuda_files_mark(
+        &w->files, w->source.text.data ? w->source.text.data : "", &text);
     return write_file(w, "cuda-code.h", &text);
 }
 
@@ -657,16 +671,16 @@ static groat_status write_run_def(work *w)
     groat__str text = {0};
 
     for (size_t i = 0; i < w->source.param_count; i++)
-        if (w->given[i].value && !w->source.params[i].pointer)
+        if (is_passed(w, i) && !w->source.params[i].pointer)
             groat__str_addf(&text, "arg %s %s%s 0 - \"%s\"\n",
                             w->source.params[i].name.data,
                             is_real(w, i) ? "float -" : "int ",
                             is_real(w, i) ? "" : range_of(w, i),
                             w->source.params[i].type.data);
     for (size_t i = 0; i < w->source.param_count && !status; i++)
-        if (w->given[i].value && w->source.params[i].pointer)
+        if (is_passed(w, i) && w->source.params[i].pointer)
             status = add_buffer(w, i, &text);
-    if (!w->source.param_count)
+    if (count_given(w) == 0)
         groat__str_add(&text, "bind unused = 0\n");
     if (!status)
         status = write_file(w, "run.def", &text);
@@ -709,40 +723,21 @@ static groat_status check_name(work *w)
                              w->file);
 }
 
-/* Ends lines as C does: by line feeds alone. */
-static void unify_lines(char *text)
-{
-    char *to = text;
-
-    for (const char *at = text; *at != '\0'; at++)
-        if (at[0] != '\r' || at[1] != '\n')
-            *to++ = *at;
-    *to = '\0';
-}
-
 static groat_status read_source(work *w)
 {
     groat__str judged = {0};
-    char *text = NULL;
-    size_t bytes = 0;
-    groat_status status =
-        groat__fs_read(w->file, FILE_BYTES_MAX, &text, &bytes, &w->error);
+    groat_status status = groat__cuda_files_read(&w->files, w->file, w->shown,
+                                                 groat__cuda_knows, &w->error);
 
     if (status)
         return status;
-    if (strlen(text) != bytes)
-        status = groat__fail(&w->error, GROAT_INVALID,
-                             "%s has a byte of 0: it is no source", w->file);
-    unify_lines(text);
-    if (!status)
-        groat__cuda_drop_unused(text, w->cli->values.entry, &judged);
-    if (!status && judged.failed)
-        status = groat__fail(&w->error, GROAT_NO_MEMORY, "out of memory");
-    if (!status)
-        status = groat__cuda_read(w->shown, judged.data ? judged.data : "",
-                                  w->cli->values.entry, &w->source, &w->error);
+    groat__cuda_drop_unused(w->files.text.data, w->cli->values.entry, &judged);
+    status =
+        judged.failed
+            ? groat__fail(&w->error, GROAT_NO_MEMORY, "out of memory")
+            : groat__cuda_read(&w->files, judged.data ? judged.data : "",
+                               w->cli->values.entry, &w->source, &w->error);
     groat__str_free(&judged);
-    free(text);
     return status;
 }
 
@@ -819,6 +814,7 @@ int groat__cmd_judge(groat__cli *cli)
     groat__scratch_remove(&w.folder);
     groat__str_free(&w.path);
     groat__cuda_free(&w.source);
+    groat__cuda_files_free(&w.files);
     for (size_t i = 0; i < GROAT__CUDA_PARAMS; i++)
         groat__str_free(&w.given[i].word);
     return code;

@@ -41,7 +41,7 @@ typedef struct branch {
 } branch;
 
 typedef struct reader {
-    const char *file;
+    const groat__cuda_files *files;
     const char *entry; /* as given */
     match found;       /* how well the kernel matches that was found */
     bool several;      /* kernels match as well, with other full names */
@@ -61,8 +61,11 @@ typedef struct reader {
 static groat_status refuse(const reader *r, int line, const char *what,
                            const token *t)
 {
-    return groat__fail(r->error, GROAT_INVALID, "%s:%d: %.*s: %s", r->file,
-                       line, (int)(t->len < 64 ? t->len : 64), t->at, what);
+    int own;
+    const char *file = groat__cuda_files_at(r->files, line, &own);
+
+    return groat__fail(r->error, GROAT_INVALID, "%s:%d: %.*s: %s", file, own,
+                       (int)(t->len < 64 ? t->len : 64), t->at, what);
 }
 
 static bool is(const token *t, const char *word)
@@ -151,6 +154,14 @@ static bool find_header(const token *name, const char **ours)
     return *ours != NULL;
 }
 
+bool groat__cuda_knows(const char *name, size_t len)
+{
+    const token t = {name, len, 0};
+    const char *ours;
+
+    return find_header(&t, &ours);
+}
+
 /* Removes an #include that a header of ours stands in for; refuses others. */
 static groat_status read_include(reader *r, const token *sign)
 {
@@ -170,9 +181,10 @@ static groat_status read_include(reader *r, const token *sign)
     }
     return refuse(
         r, name.line,
-        "groat judge reads one file; the only headers allowed are those of "
-        "CUDA's runtime, pipeline, floats of 16 and 8 bits, mma.h, cooperative "
-        "groups, and some of C's and C++'s standard libraries",
+        "groat judge reads a file and the headers beside it; the only others "
+        "allowed are those of CUDA's runtime, pipeline, floats of 16 and 8 "
+        "bits, mma.h, cooperative groups, and some of C's and C++'s standard "
+        "libraries",
         &name);
 }
 
@@ -421,10 +433,8 @@ static groat_status check_word(const reader *r, const token *t)
     if ((is(t, "asm") || is(t, "__asm__")) && !is_empty_asm(*r))
         return refuse(r, t->line, "inline PTX is not judged", t);
     if (*t->at == '<' && strncmp(t->at, "<<<", 3) == 0)
-        return groat__fail(r->error, GROAT_INVALID,
-                           "%s:%d: <<<: kernels that launch kernels are not "
-                           "judged",
-                           r->file, t->line);
+        return refuse(r, t->line, "kernels that launch kernels are not judged",
+                      &(token){t->at, 3, t->line});
     return GROAT_OK;
 }
 
@@ -558,6 +568,19 @@ static bool is_declared_only(reader r)
     return is(&t, ";") || is(&t, ",");
 }
 
+/* The number that the first argument is; 0 if it is an expression. */
+static unsigned long number_of(const token *arguments)
+{
+    const char *at = arguments->at + strspn(arguments->at, " \t\n");
+    char *end = NULL;
+    unsigned long number =
+        isdigit((unsigned char)*at) ? strtoul(at, &end, 0) : 0;
+
+    while (end != NULL && isspace((unsigned char)*end))
+        end++;
+    return end != NULL && (*end == ',' || *end == ')') ? number : 0;
+}
+
 /* Reads "void __launch_bounds__(256) NAME(" and so on, after __global__. */
 static groat_status read_kernel(reader *r)
 {
@@ -573,8 +596,8 @@ static groat_status read_kernel(reader *r)
 
             (void)take(r);
             all = take_to(r, '(', ')');
-            if (bounds && isdigit((unsigned char)*all.at))
-                most = strtoul(all.at, NULL, 0);
+            if (bounds)
+                most = number_of(&all);
         } else {
             name = t;
         }
@@ -591,6 +614,20 @@ static groat_status read_kernel(reader *r)
 
 /* ---- functions of the host ------------------------------------------------
  */
+
+/* Whether the file has the name anywhere else. */
+static bool is_elsewhere(const reader *r, const token *name)
+{
+    reader all = *r;
+    token t;
+
+    all.c.at = r->text;
+    while ((t = take(&all)).len > 0)
+        if (t.at != name->at && t.len == name->len &&
+            strncmp(t.at, name->at, t.len) == 0)
+            return true;
+    return false;
+}
 
 /* Whether the file has a body of the function, wherever it is. */
 static bool has_body(const reader *r, const token *name)
@@ -645,8 +682,8 @@ static token read_declaration(reader *r, token t)
     return none;
 }
 
-/* Refuses functions that are declared extern "C" and have no body: they are
- * the host's, and the loader would find them.  `r` is a copy, behind
+/* Refuses functions that are declared extern "C", have no body and are used:
+ * they are the host's, and the loader would find them.  `r` is a copy, behind
  * "extern". */
 static groat_status check_extern(reader r)
 {
@@ -662,7 +699,7 @@ static groat_status check_extern(reader r)
     while (status == GROAT_OK && t.len > 0 && !is(&t, "}")) {
         token name = read_declaration(&r, t);
 
-        if (name.len > 0 && !has_body(&r, &name))
+        if (name.len > 0 && !has_body(&r, &name) && is_elsewhere(&r, &name))
             status = refuse(&r, name.line,
                             "host functions are not judged: a kernel may call "
                             "what its file and CUDA's headers define",
@@ -769,12 +806,11 @@ const char *groat__cuda_name(const char *entry)
     return entry + len;
 }
 
-groat_status groat__cuda_read(const char *file, const char *text,
+groat_status groat__cuda_read(const groat__cuda_files *files, const char *text,
                               const char *entry, groat__cuda_source *out,
                               groat_error *error)
 {
-    static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8 */
-    reader r = {.file = file,
+    reader r = {.files = files,
                 .entry = entry,
                 .text = text,
                 .c = {text, 1, true},
@@ -782,12 +818,11 @@ groat_status groat__cuda_read(const char *file, const char *text,
                 .out = out,
                 .error = error};
     char given[72] = "";
+    const char *file = files->files[0].shown.data;
     groat_status status;
 
     if (entry)
         (void)snprintf(given, sizeof(given), " '%.64s'", entry);
-    if (strncmp(text, mark, sizeof(mark) - 1) == 0)
-        r.done = r.c.at = text + sizeof(mark) - 1;
     status = read_all(&r);
     if (status != GROAT_OK)
         return status;
@@ -808,11 +843,13 @@ groat_status groat__cuda_read(const char *file, const char *text,
                            "without those that a macro makes: %.300s",
                            file, given,
                            out->kernels.len ? out->kernels.data : "none");
+    out->file = groat__cuda_files_at(files, out->line, &out->line);
     if (out->templated && strchr(out->entry.data, '<') == NULL)
         return groat__fail(error, GROAT_INVALID,
                            "%s:%d: %.64s is a template: give its arguments, as "
                            "in --entry '%.64s<...>'",
-                           file, out->line, out->entry.data, out->entry.data);
+                           out->file, out->line, out->entry.data,
+                           out->entry.data);
     return GROAT_OK;
 }
 

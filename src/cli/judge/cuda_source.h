@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "base/str.h"
+#include "cli/judge/cuda_files.h"
 #include "cli/judge/cuda_params.h"
 #include "groat.h"
 
@@ -21,7 +22,8 @@ typedef struct groat__cuda_source {
     size_t param_count; /* and with members of structures, behind them      */
     bool dynamic;       /* there is an extern shared array                  */
     bool templated;     /* it has template parameters                       */
-    int line;           /* of the entry's name                              */
+    const char *file;   /* of the entry's name; in the files                */
+    int line;           /* likewise                                         */
     unsigned most_threads; /* of its __launch_bounds__, if a number; else 0 */
     groat__str entry;   /* as given, with the namespaces that were seen     */
     groat__str headers; /* #include lines of ours for those it includes     */
@@ -31,12 +33,15 @@ typedef struct groat__cuda_source {
 /* Returns a kernel's name without its namespaces. */
 const char *groat__cuda_name(const char *entry);
 
+/* Whether a header of ours stands in for one, or none needs to. */
+bool groat__cuda_knows(const char *name, size_t len);
+
 /* Reads text and finds the kernel `entry`, which may have template arguments,
  * and may lack its namespaces if no other kernel ends alike; NULL: its only
- * kernel.  Errors call the text `file`.  *out starts from {0};
- * groat__cuda_free() it either way.  Errors: INVALID ("FILE:LINE: what cannot
- * be judged"), NO_MEMORY. */
-groat_status groat__cuda_read(const char *file, const char *text,
+ * kernel.  The text has the lines of `files`, which must outlive *out; that
+ * starts from {0}, and groat__cuda_free() frees it either way.  Errors: INVALID
+ * ("FILE:LINE: what cannot be judged"), NO_MEMORY. */
+groat_status groat__cuda_read(const groat__cuda_files *files, const char *text,
                               const char *entry, groat__cuda_source *out,
                               groat_error *error);
 void groat__cuda_free(groat__cuda_source *source);

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cuda_files.c - puts the headers that lie beside a file of CUDA C++ into its
+ * text, in the places of their #includes.
+ *
+ * Owns what line of the whole is from which file.  A header is read once, as if
+ * it had a guard, whatever #if its #include is in.
+ */
+#include "cli/judge/cuda_files.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "cli/judge/cuda_tokens.h"
+
+enum { FILE_BYTES_MAX = 4 << 20 };
+
+typedef groat__cuda_token token;
+
+/* What is the same for all files of a reading. */
+typedef struct reading {
+    groat__cuda_files *files;
+    bool (*is_ours)(const char *name, size_t len);
+    int line; /* of the end of the whole text */
+    groat_error *error;
+} reading;
+
+static void add(reading *r, const char *from, const char *to)
+{
+    groat__str_addn(&r->files->text, from, (size_t)(to - from));
+    for (; from < to; from++)
+        r->line += *from == '\n';
+}
+
+static groat_status begin_part(reading *r, size_t file, int own)
+{
+    groat__cuda_files *files = r->files;
+
+    if (files->part_count == GROAT__CUDA_PARTS)
+        return groat__fail(r->error, GROAT_INVALID,
+                           "%s includes more than %d files",
+                           files->files[0].shown.data, GROAT__CUDA_FILES);
+    files->parts[files->part_count++] = (groat__cuda_part){r->line, file, own};
+    return GROAT_OK;
+}
+
+/* Ends lines as C does: by line feeds alone. */
+static void unify_lines(char *text)
+{
+    char *to = text;
+
+    for (const char *at = text; *at != '\0'; at++)
+        if (at[0] != '\r' || at[1] != '\n')
+            *to++ = *at;
+    *to = '\0';
+}
+
+static groat_status read_text(const char *path, char **text, groat_error *error)
+{
+    size_t bytes = 0;
+    groat_status status =
+        groat__fs_read(path, FILE_BYTES_MAX, text, &bytes, error);
+
+    if (status != GROAT_OK)
+        return status;
+    if (strlen(*text) == bytes) {
+        unify_lines(*text);
+        return GROAT_OK;
+    }
+    free(*text);
+    *text = NULL;
+    return groat__fail(error, GROAT_INVALID,
+                       "%s has a byte of 0: it is no source", path);
+}
+
+/* Appends a name beside a file's. */
+static void add_beside(groat__str *out, const char *path, const token *name)
+{
+    const char *slash = *name->at == '/' ? NULL : strrchr(path, '/');
+
+    groat__str_addn(out, path, slash ? (size_t)(slash + 1 - path) : 0);
+    groat__str_addn(out, name->at, name->len);
+}
+
+/* Adds a file unless it is there; *file becomes its index if it was added. */
+static groat_status add_file(reading *r, const char *path, const char *shown,
+                             size_t *file)
+{
+    groat__cuda_files *files = r->files;
+    size_t last = files->file_count;
+    struct stat is;
+
+    if (stat(path, &is) != 0)
+        return groat__fail(r->error, GROAT_IO, "cannot read %s: %s", path,
+                           strerror(errno));
+    for (size_t i = 0; i < last; i++)
+        if (files->files[i].device == is.st_dev &&
+            files->files[i].inode == is.st_ino)
+            return GROAT_OK;
+    if (last == GROAT__CUDA_FILES)
+        return groat__fail(r->error, GROAT_INVALID,
+                           "%s includes more than %d files",
+                           files->files[0].shown.data, GROAT__CUDA_FILES);
+    files->files[last].device = is.st_dev;
+    files->files[last].inode = is.st_ino;
+    groat__str_add(&files->files[last].path, path);
+    groat__str_add(&files->files[last].shown, shown);
+    *file = files->file_count++;
+    return files->files[last].path.failed || files->files[last].shown.failed
+               ? groat__fail(r->error, GROAT_NO_MEMORY, "out of memory")
+               : GROAT_OK;
+}
+
+/* The name of #include "NAME", behind the sign; or no token. */
+static token quoted_name(const char *at)
+{
+    token name = {"", 0, 0};
+
+    at += strspn(at, " \t");
+    if (strncmp(at, "include", 7) != 0)
+        return name;
+    at += 7 + strspn(at + 7, " \t");
+    if (*at == '"')
+        name = (token){at + 1, strcspn(at + 1, "\"\n"), 0};
+    return name;
+}
+
+/* Whether a header is to be read: nothing stands in for it, it is beside the
+ * file, and its name can stand in a #line. */
+static bool is_beside(const reading *r, size_t from, const token *name,
+                      groat__str *path)
+{
+    groat__str_clear(path);
+    if (name->len == 0 || memchr(name->at, '\\', name->len) != NULL ||
+        r->is_ours(name->at, name->len))
+        return false;
+    add_beside(path, r->files->files[from].path.data, name);
+    return !path->failed && access(path->data, R_OK) == 0;
+}
+
+static groat_status read_file(reading *r, size_t file);
+
+/* Puts the header at a path in the place of its #include. */
+static groat_status expand(reading *r, size_t from, const char *path,
+                           const token *name, int line)
+{
+    size_t file = GROAT__CUDA_FILES;
+    groat__str shown = {0};
+    groat_status status;
+
+    add_beside(&shown, r->files->files[from].shown.data, name);
+    status = shown.failed
+                 ? groat__fail(r->error, GROAT_NO_MEMORY, "out of memory")
+                 : add_file(r, path, shown.data, &file);
+    groat__str_free(&shown);
+    if (status != GROAT_OK || file == GROAT__CUDA_FILES)
+        return status;
+    status = begin_part(r, file, 1);
+    if (status == GROAT_OK)
+        status = read_file(r, file);
+    add(r, "\n", "\n" + 1);
+    return status == GROAT_OK ? begin_part(r, from, line) : status;
+}
+
+static groat_status read_file(reading *r, size_t file)
+{
+    char *text = NULL;
+    groat_status status =
+        read_text(r->files->files[file].path.data, &text, r->error);
+    const char *done = text ? groat__skip_mark(text) : NULL;
+    groat__cuda_cursor c = {done, 1, true};
+    groat__str path = {0};
+
+    while (status == GROAT_OK) {
+        bool fresh;
+        token t;
+        token name;
+
+        groat__cuda_skip(&c);
+        fresh = c.fresh;
+        t = groat__cuda_take(&c);
+        if (t.len == 0)
+            break;
+        if (!fresh || *t.at != '#')
+            continue;
+        name = quoted_name(c.at);
+        if (!is_beside(r, file, &name, &path))
+            continue;
+        add(r, done, t.at);
+        status = expand(r, file, path.data, &name, t.line);
+        c.at += strcspn(c.at, "\n");
+        done = c.at;
+    }
+    if (status == GROAT_OK)
+        add(r, done, done + strlen(done));
+    groat__str_free(&path);
+    free(text);
+    return status;
+}
+
+groat_status groat__cuda_files_read(
+    groat__cuda_files *files, const char *path, const char *shown,
+    bool (*is_ours)(const char *name, size_t len), groat_error *error)
+{
+    reading r = {files, is_ours, 1, error};
+    groat_status status;
+    size_t main = 0;
+
+    status = add_file(&r, path, shown, &main);
+    if (status == GROAT_OK)
+        status = begin_part(&r, main, 1);
+    if (status == GROAT_OK)
+        status = read_file(&r, 0);
+    groat__str_add(&files->text, "");
+    return status == GROAT_OK && files->text.failed
+               ? groat__fail(error, GROAT_NO_MEMORY, "out of memory")
+               : status;
+}
+
+void groat__cuda_files_free(groat__cuda_files *files)
+{
+    for (size_t i = 0; i < files->file_count; i++) {
+        groat__str_free(&files->files[i].path);
+        groat__str_free(&files->files[i].shown);
+    }
+    groat__str_free(&files->text);
+}
+
+const char *groat__cuda_files_at(const groat__cuda_files *files, int line,
+                                 int *own)
+{
+    const groat__cuda_part *part = &files->parts[0];
+
+    for (size_t i = 1; i < files->part_count; i++)
+        if (files->parts[i].line <= line)
+            part = &files->parts[i];
+    *own = part->own + line - part->line;
+    return files->files[part->file].shown.data;
+}
+
+void groat__cuda_files_mark(const groat__cuda_files *files, const char *text,
+                            groat__str *out)
+{
+    int line = 1;
+
+    for (size_t i = 0; i < files->part_count; i++) {
+        const groat__cuda_part *part = &files->parts[i];
+        const char *from = text;
+
+        for (; line < part->line && *text != '\0'; text++)
+            line += *text == '\n';
+        groat__str_addn(out, from, (size_t)(text - from));
+        groat__str_addf(out, "#line %d \"%s\"\n", part->own,
+                        files->files[part->file].shown.data);
+    }
+    groat__str_add(out, text);
+}

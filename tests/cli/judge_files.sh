@@ -1,0 +1,127 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# groat judge on kernels as they stand in repositories: with headers beside
+# them, host code around them, and what CUDA's own headers would define.
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/judge_common.sh"
+
+cd "$work" || exit 1
+needs "${GROAT_CXX:-c++}"
+
+# ---- headers beside the file
+
+mkdir -p tree/sub
+cat >tree/a.h <<'END'
+#pragma once
+#include <cstdio>
+#include "sub/b.h"
+#include <iostream>
+#define CHECK(x) do { if (x) fprintf(stderr, "bad"); } while (0)
+#define TWO 2
+static inline void host_timer() { std::cout << cudaGetLastError(); }
+__device__ float twice(const float *x, int i)
+{
+    return TWO * x[i + 1] * three;
+}
+END
+cat >tree/sub/b.h <<'END'
+#ifndef B_H
+#define B_H
+#include "../a.h"
+constexpr int three = 3;
+struct P { int n; float s; };
+#endif
+END
+cat >tree/k.cu <<'END'
+#include <cuda_runtime.h>
+  #include "a.h"  // with blanks
+#include "sub/b.h"
+
+__global__ void k(const float *x, float *y, P p)
+{
+    extern __shared__ float s[];
+    int i = threadIdx.x;
+    s[i] = twice(x, i);
+    __syncthreads();
+    if (i < p.n) y[i + 1] = s[i] * p.s;
+}
+int main() { host_timer(); k<<<1, 32>>>(0, 0, P{}); }
+END
+file=tree/k.cu
+launch="--block 32 --shared 128 --arg p.n=32 --arg p.s=0.5"
+expect "headers beside the file" 0 judge $file $launch --buffer x=33 --buffer y=33
+expect "a fault in a header" 1 judge $file $launch --buffer x=32 --buffer y=33
+says "is at its line" "(here at tree/a.h:10); that is x[32], 1 element past the end"
+says "with its text" "return TWO * x[i + 1] * three;"
+says "and the caller's" "tree/k.cu:9 in k"
+expect "one behind them" 1 judge $file $launch --buffer x=33 --buffer y=32
+says "is at the file's line" "(here at tree/k.cu:11); that is y[32]"
+echo '__device__ void f() { asm("x"); }' >>tree/sub/b.h
+expect "what is refused in a header" 2 judge $file $launch --buffer x=33 --buffer y=33
+says "is named with its line" "tree/sub/b.h:7: asm: inline PTX is not judged"
+printf '#include "gone.h"\n' >tree/sub/b.h
+expect "a header that is not there" 2 judge $file $launch --buffer x=33 --buffer y=33
+says "is named with the line that includes it" "tree/sub/b.h:1: gone.h: groat judge reads"
+printf 'int x;\0int y;\n' >tree/sub/b.h
+expect "a header that is no source" 2 judge $file $launch --buffer x=33 --buffer y=33
+says "is named" "tree/sub/b.h has a byte of 0"
+mkdir many
+for i in $(seq 1 70); do
+    echo "#include \"h$((i + 1)).h\"" >many/h$i.h
+done
+echo '#include "h1.h"' >many/k.cu
+expect "too many headers" 2 judge many/k.cu $launch --buffer x=33
+says "are counted" "many/k.cu includes more than 64 files"
+
+# ---- what others' files have around a kernel
+
+right "declarations of the host, NULL, clocks, bounds that are computed" \
+    --buffer x=32 --buffer y=32:out --arg n=9 <<'END'
+#include <stdlib.h>
+#include <math.h>
+extern "C" void reference(float *out, int n);
+extern "C" { void other(int); }
+static int rows = 4;
+static __constant__ float c[4] = {1, 2, 3, 4};
+__global__ void __launch_bounds__(16 * 16) k(const float *x, float *y, int n)
+{
+    const long long start = clock64();
+    while (clock64() - start < 1000000)
+        ;
+    y[threadIdx.x] = x != NULL ? x[threadIdx.x] + sqrt(n) + exp(0u) : c[0];
+    if (clock() < 0)
+        y[threadIdx.x] = M_2_SQRTPI;
+}
+END
+lacks "nothing is warned of" "warning"
+refused "a bound that is a number" "__launch_bounds__ of k allows 16" --block 32 \
+    --buffer y=32 <<'END'
+__global__ void __launch_bounds__( 16 , 2) k(float *y) { y[threadIdx.x] = 1; }
+END
+
+optional() {
+    cat <<'END'
+__global__ void k(const float *_x, float *y, const float *__bias, int _n)
+{
+    const int i = threadIdx.x;
+    if (i < _n)
+        y[i] = (__bias ? __bias[i] : 7) + (_x ? _x[i] : 5);
+}
+END
+}
+optional | right "null pointers" --buffer _x=null --buffer y=_n:out --buffer __bias=null \
+    --arg _n=32 --output y=got
+[ "$(od -An -tf4 -N8 got | tr -s ' ')" = " 12 12" ] && pass "are null" ||
+    fail "are null" "$(od -An -tf4 -N8 got)"
+optional | right "names with underscores" --buffer _x=32 --buffer y=_n --buffer __bias=32 \
+    --arg _n=32
+optional | wrong "a null pointer that is used" "a null pointer or an index of one" \
+    --buffer _x=32 --buffer y=null --buffer __bias=null --arg _n=32
+optional | refused "a null number" "_n of family k is null" --block 32 --buffer _x=32 \
+    --buffer y=null --buffer __bias=null --arg _n=null
+long=a_kernel_with_a_name_that_is_rather_long_and_goes_on_for_more_than_forty_eight
+echo "__global__ void $long(float *y) { y[threadIdx.x + 1] = 1; }" >long.cu
+expect "a long name" 1 judge long.cu --entry $long --block 32 --buffer y=32
+says "is named whole" "long.cu:1 in $long"
+finish
