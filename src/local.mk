@@ -213,7 +213,9 @@ libgroat_internal_la_SOURCES += \
 	%D%/fleet/token.h \
 	%D%/fleet/waits.c \
 	%D%/judge/atomic.c \
+	%D%/judge/attempts.c \
 	%D%/judge/atomic.h \
+	%D%/judge/attempts.h \
 	%D%/judge/copies.c \
 	%D%/judge/copies.h \
 	%D%/judge/deadlock.c \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * held.c looks at stores through pointers once they have happened.
+ * held.c looks at stores through pointers once they have happened, and at loads
+ * that race once it is known what their thread does next.
  */
 #include "judge/held.h"
 
@@ -27,12 +28,19 @@ void groat__judge_hold(groat__judge *j, void *at, size_t bytes, bool device)
     held->bytes = bytes;
     held->site = groat__judge_fiber(j)->site;
     held->device = device;
+    held->load = false;
     held->waited = false;
     if (device)
         return;
     held->finding = j->finding;
     j->finding = (groat__judge_finding){0};
     j->failed = false;
+}
+
+void groat__judge_hold_load(groat__judge *j, void *at, size_t bytes)
+{
+    groat__judge_hold(j, at, bytes, false);
+    j->held.load = true;
 }
 
 void groat__judge_settle_store(groat__judge *j)
@@ -51,7 +59,7 @@ void groat__judge_settle_store(groat__judge *j)
         fiber->site = site;
         return;
     }
-    if (memcmp(held->before, held->at, bytes) == 0)
+    if (!held->load && memcmp(held->before, held->at, bytes) == 0)
         return;
     j->finding = held->finding;
     j->failed = true;

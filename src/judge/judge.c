@@ -139,6 +139,7 @@ static void run_cluster(groat__judge *j, const unsigned corner[3],
     j->path = 0;
     j->env.cycles = 0;
     j->held.bytes = 0;
+    j->attempts.count = 0;
     groat__judge_device_forget(j);
     j->start_ns = groat__now_ns();
     j->random = j->launch->seed + j->number * RANDOM_STEP;

@@ -16,6 +16,7 @@
 
 #include <string.h>
 
+#include "judge/attempts.h"
 #include "judge/copies.h"
 #include "judge/device.h"
 #include "judge/fiber.h"
@@ -103,6 +104,18 @@ static void check_state(groat__judge *j, const groat__judge_block *block,
         report_copy(j, block, at, verb);
 }
 
+static void blame_read(groat__judge *j, const groat__shadow *s, uint32_t at)
+{
+    groat__judge_add_place(j, s->site, "the write");
+    groat__judge_blame(
+        j, j->current,
+        "reads byte %u of shared memory, which thread %zu wrote%s: a barrier "
+        "is missing",
+        at, groat__judge_thread_of(j, s->writer),
+        j->clocks_on ? " and nothing made visible here"
+                     : " since the last barrier");
+}
+
 static void check_read(groat__judge *j, groat__judge_block *block, uint32_t at)
 {
     const groat__shadow *s = &block->shadows[at];
@@ -129,14 +142,8 @@ static void check_read(groat__judge *j, groat__judge_block *block, uint32_t at)
         return;
     if (groat__judge_is_barrier(j, s->writer))
         report_copy(j, block, at, "reads");
-    groat__judge_add_place(j, s->site, "the write");
-    groat__judge_report(
-        j,
-        "reads byte %u of shared memory, which thread %zu wrote%s: a barrier "
-        "is missing",
-        at, groat__judge_thread_of(j, s->writer),
-        j->clocks_on ? " and nothing made visible here"
-                     : " since the last barrier");
+    blame_read(j, s, at);
+    groat__judge_leave(j);
 }
 
 /* Checks that those that read the byte, or, for an atomic operation, did
@@ -149,7 +156,8 @@ static void check_readers(groat__judge *j, const groat__judge_block *block,
     for (; list != 0; list = j->readers.items[list].before) {
         const groat__reader *r = &j->readers.items[list];
 
-        if (groat__judge_knows(j, r->agent, r->clock))
+        if (groat__judge_knows(j, r->agent, r->clock) ||
+            groat__judge_is_attempt(j, r->site))
             continue;
         groat__judge_unwritten_report(j, block, at);
         groat__judge_add_place(j, r->site,
@@ -246,6 +254,23 @@ static bool hold_store(groat__judge *j, uint32_t address, uint32_t bytes,
     return true;
 }
 
+/* Holds a load that races with an atomic operation.  Returns false if it is to
+ * be checked at once. */
+static bool hold_load(groat__judge *j, uint32_t address, uint32_t bytes,
+                      uint32_t at)
+{
+    const groat__shadow *s = &j->block->shadows[at];
+
+    if (!is_raced(j, s) || !s->atomic)
+        return false;
+    if (groat__judge_is_attempt(j, groat__judge_fiber(j)->site) ||
+        j->held.bytes != 0 || j->failed)
+        return true;
+    blame_read(j, s, at);
+    groat__judge_hold_load(j, j->block->shared + address, bytes);
+    return true;
+}
+
 static void mark(groat__judge *j, uint32_t at, groat__byte_state state)
 {
     j->block->shadows[at] = (groat__shadow){(uint32_t)j->current,
@@ -336,11 +361,16 @@ void groat__judge_touch_shared(groat__judge *j, uint32_t address,
     groat__judge_follow(j, address);
     groat__judge_check_inside(j, address, bytes,
                               kind == GROAT_CPU_READ ? "reads" : "writes");
+    if (kind == GROAT_CPU_ATOMIC)
+        groat__judge_attempt_ends(j, address);
+    else if (kind == GROAT_CPU_READ)
+        groat__judge_attempt(j, address);
     for (uint32_t i = address; i < address + bytes; i++) {
         groat__shadow *s = &j->block->shadows[i];
         bool atomic = kind == GROAT_CPU_ATOMIC && s->atomic;
+        bool held = kind == GROAT_CPU_READ && hold_load(j, address, bytes, i);
 
-        if (kind != GROAT_CPU_WRITE && !atomic)
+        if (kind != GROAT_CPU_WRITE && !atomic && !held)
             check_read(j, j->block, i);
         if (kind == GROAT_CPU_READ)
             s->readers =

@@ -269,6 +269,17 @@ typedef struct groat__judge_log {
     size_t cap;
 } groat__judge_log;
 
+/* Places of loads, and the last load; of attempts.c. */
+enum { GROAT__JUDGE_ATTEMPTS = 16 };
+
+typedef struct groat__judge_attempts {
+    int32_t sites[GROAT__JUDGE_ATTEMPTS];
+    size_t count;
+    uint32_t address; /* in shared memory */
+    uint32_t calls;   /* of the judge, with that of the load */
+    int32_t site;
+} groat__judge_attempts;
+
 /* A store through a pointer, which is told of before it happens and looked at
  * once it has: one that stores what is there is no fault. */
 typedef struct groat__judge_held {
@@ -276,6 +287,7 @@ typedef struct groat__judge_held {
     size_t bytes;    /* 0: there is none */
     int32_t site;    /* of its thread when it was told of */
     bool device;     /* else shared memory, and it races: it has the finding */
+    bool load;       /* it is a load of that, which an atomic may confirm */
     bool waits;      /* the running hook comes before the store */
     bool waited;     /* one did */
     uint8_t *before; /* what was there */
@@ -419,6 +431,7 @@ typedef struct groat__judge {
     uint64_t path;         /* hash of the hook calls and their addresses */
     groat__judge_unwritten unwritten;
     groat__judge_held held;
+    groat__judge_attempts attempts;
     groat__device device;
     groat__spans spans; /* of the clusters that this host thread has run */
     bool clocks_on;

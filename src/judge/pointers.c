@@ -158,15 +158,17 @@ void groat__judge_print(struct groat_cpu_env *env, const char *text,
 }
 
 /* gcc reports the store of a structure that is assigned, then the load, and
- * then has both made. */
-static groat__judge *come(struct groat_cpu_env *env, unsigned long bytes,
-                          unsigned kind, const void *from)
+ * then has both made.  An atomic operation confirms what its thread loaded. */
+static groat__judge *come(struct groat_cpu_env *env, const void *address,
+                          unsigned long bytes, unsigned kind, const void *from)
 {
     groat__judge_held *held = &groat__judge_of(env)->held;
     groat__judge *j;
 
-    held->waits =
-        kind == GROAT_CPU_READ && held->bytes == bytes && !held->waited;
+    if (held->load && kind == GROAT_CPU_ATOMIC && held->at == address)
+        held->bytes = 0;
+    held->waits = kind == GROAT_CPU_READ && held->bytes == bytes &&
+                  !held->waited && !held->load;
     held->waited = held->waits;
     j = groat__judge_at(env, from);
     held->waits = false;
@@ -176,7 +178,7 @@ static groat__judge *come(struct groat_cpu_env *env, unsigned long bytes,
 void groat__judge_touch(struct groat_cpu_env *env, const void *address,
                         unsigned long bytes, unsigned kind, const void *from)
 {
-    groat__judge *j = come(env, bytes, kind, from);
+    groat__judge *j = come(env, address, bytes, kind, from);
     const groat__judge_launch *launch = j->launch;
     uint64_t at = (uint64_t)(uintptr_t)address;
     uint64_t shared = offset_of(j, at);

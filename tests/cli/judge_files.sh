@@ -74,6 +74,78 @@ echo '#include "h1.h"' >many/k.cu
 expect "too many headers" 2 judge many/k.cu $launch --buffer x=33
 says "are counted" "many/k.cu includes more than 64 files"
 
+# ---- loads that an atomic operation confirms
+
+swaps() {
+    cat <<'END'
+__device__ double add(double *address, double x) // as in CUDA's guide
+{
+    unsigned long long *p = (unsigned long long *)address;
+    unsigned long long old = *p, assumed;
+    do {
+        assumed = old;
+        old = atomicCAS(p, assumed, __double_as_longlong(x + __longlong_as_double(assumed)));
+    } while (assumed != old);
+    return __longlong_as_double(old);
+}
+__device__ void most(float *address, float x)
+{
+    int *p = (int *)address;
+    int old = *p, assumed;
+    do {
+        assumed = old;
+        if (__int_as_float(assumed) >= x)
+            break;
+        old = atomicCAS(p, assumed, __float_as_int(x));
+    } while (assumed != old);
+}
+__global__ void k(const float *x, float *y, double *sum)
+{
+    __shared__ double all;
+    __shared__ float top;
+    const int i = threadIdx.x;
+    if (i == 0) {
+        all = 0;
+        top = -1e30f;
+    }
+    __syncthreads();
+    add(&all, x[i]);
+    most(&top, x[i]);
+    __syncthreads();
+    y[i] = top;
+    if (i == 0)
+        add(sum, all);
+}
+END
+}
+swaps >swaps.cu
+for jobs in 1 3; do
+    expect "loops of compare-and-swaps, $jobs" 0 judge swaps.cu --block 128 --grid 4 \
+        --jobs $jobs --buffer x=128 --buffer y=128:out --buffer sum=1
+done
+for pair in "n" "early"; do
+    case $pair in
+    n) code=0 barrier='__syncthreads();' ;;
+    *) code=1 barrier= ;;
+    esac
+    cat >count.cu <<END
+__global__ void k(const float *x, float *y)
+{
+    __shared__ int n;
+    if (threadIdx.x == 0)
+        n = 0;
+    __syncthreads();
+    if (x[threadIdx.x] > 0)
+        atomicAdd(&n, 1);
+    $barrier
+    y[threadIdx.x] = n;
+}
+END
+    expect "a counter that is read, $pair" $code judge count.cu --block 64 --buffer x=64 \
+        --buffer y=64:out
+done
+says "without a barrier" "wrote since the last barrier: a barrier is missing (here at count.cu:10, the write at count.cu:8)"
+
 # ---- what others' files have around a kernel
 
 right "declarations of the host, NULL, clocks, bounds that are computed" \
