@@ -190,6 +190,7 @@ struct groat_cpu_env {
     unsigned grid[3];
     unsigned cluster_rank;
     unsigned again; /* GROAT_CPU_FIRST or another */
+    unsigned cuda;  /* the kernel is CUDA C++: who ended at once is not missed */
     unsigned long long cycles; /* of the cluster; 1,024 for each look at them */
     const struct groat_cpu_ops *ops;
     unsigned char *shared; /* of a kernel that reports its accesses */

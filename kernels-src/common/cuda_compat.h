@@ -11,6 +11,7 @@
 // __forceinline__ without `inline`, which may stand beside it.
 #pragma GCC diagnostic ignored "-Wattributes"
 
+#define GROAT_CPU_CUDA 1
 #include "vendor.h"
 
 #define __global__ __attribute__((unused))

@@ -504,6 +504,10 @@ extern "C" GROAT_EXPORTED unsigned
 groat_cpu_bind(groat_cpu_env *env)
 {
     groat::cpu_env = env;
+#ifdef GROAT_CPU_CUDA
+    if (env != nullptr)
+        env->cuda = 1;
+#endif
     return GROAT_CPU_HOOKS_VERSION;
 }
 

@@ -153,6 +153,8 @@ void groat__judge_start(groat__judge *j, size_t fiber)
                 (unsigned)(address >> 32), (unsigned)address);
     f->state = GROAT__READY;
     f->site = 0;
+    f->acts = false;
+    f->leads = false;
     f->flight_count = 0;
     f->group = 0;
     f->uniforms = 0;

@@ -210,18 +210,51 @@ bool groat__judge_join(groat__judge *j, groat__joint joint,
     check_party(j, joint, &p, detail);
     if (++meeting->came < p.needed) {
         groat__judge_stop(j, GROAT__JOINED);
-        return false;
+        if (!groat__judge_fiber(j)->leads)
+            return false;
+        groat__judge_fiber(j)->leads = false;
     }
     meeting->came = 0;
     meeting->before[0] = meeting->before[1] = j->fibers[j->current].site;
     for (size_t t = p.first; t < p.end; t++) {
-        if (t == j->current || !is_in(&p, t))
+        if (t == j->current || !is_in(&p, t) ||
+            j->fibers[t].state != GROAT__JOINED)
             continue;
         j->fibers[t].state = GROAT__READY;
         if (j->fibers[t].site != meeting->before[0])
             meeting->before[1] = j->fibers[t].site;
     }
     return true;
+}
+
+/* Whether all who have not come to the meeting of a shuffle, vote or warp
+ * barrier are absent. */
+static bool lacks_nobody(const groat__judge *j, const party *p)
+{
+    size_t absent = 0;
+
+    for (size_t t = p->first; t < p->end; t++)
+        absent += is_in(p, t) && groat__judge_is_absent(j, t);
+    return p->meeting->came > 0 && p->meeting->came + absent == p->needed;
+}
+
+bool groat__judge_go_without(groat__judge *j)
+{
+    bool any = false;
+
+    for (size_t t = 0; t < j->fiber_count; t++) {
+        party p;
+
+        if (j->fibers[t].state != GROAT__JOINED || j->env.cuda == 0)
+            continue;
+        p = partners(j, GROAT__SHUFFLE, t);
+        if (p.meeting->first != t || !lacks_nobody(j, &p))
+            continue;
+        j->fibers[t].leads = true;
+        j->fibers[t].state = GROAT__READY;
+        any = true;
+    }
+    return any;
 }
 
 /* Elects the same lane of a wave each time; the seed chooses it, because no

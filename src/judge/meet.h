@@ -22,6 +22,9 @@ const groat__meeting *groat__judge_meeting_of(const groat__judge *j,
 void groat__judge_take_lanes(struct groat_cpu_env *env,
                              unsigned long long mask);
 unsigned groat__judge_active_lanes(struct groat_cpu_env *env);
+/* Lets a lane that waits at a shuffle, vote or warp barrier complete it, if all
+ * lanes that it lacks are absent.  Returns whether one can go on. */
+bool groat__judge_go_without(groat__judge *j);
 /* Lets lanes that are GATHERING at one place of a warp go on, of each warp; to
  * be called when no thread can.  False if there are none. */
 bool groat__judge_gather(groat__judge *j);

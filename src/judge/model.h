@@ -111,6 +111,9 @@ typedef struct groat__fiber {
     uint32_t left_out; /* not traced, since then */
     bool unfenced;     /* has shared-memory stores that no fence covered */
     int32_t site;      /* call site of the last hook, see groat__judge_at() */
+    bool acts;         /* did more than load device memory */
+    bool leads;        /* completes a warp operation without the lanes that *
+                        * have ended                                        */
     /* Double-buffered: a lane may write the operands of its next operation
      * while others still read those of this one. */
     groat__brought brought[2];
@@ -479,6 +482,7 @@ static inline groat__judge *groat__judge_at(struct groat_cpu_env *env,
         groat__judge_settle_store(j);
     j->fibers[j->current].site =
         (int32_t)((intptr_t)from - (intptr_t)j->launch->entry);
+    j->fibers[j->current].acts = true;
     groat__judge_follow(j, (uint32_t)j->fibers[j->current].site ^
                                (uint64_t)j->current << 32);
     if ((++j->calls & 0xffff) == 0)
@@ -507,6 +511,14 @@ static inline bool groat__judge_is_amd(const groat__judge *j)
 static inline groat__fiber *groat__judge_fiber(const groat__judge *j)
 {
     return &j->fibers[j->current];
+}
+
+/* Whether a thread has ended without any part in what its block does: CUDA's
+ * barriers and warp operations then pass without it. */
+static inline bool groat__judge_is_absent(const groat__judge *j, size_t fiber)
+{
+    return j->env.cuda != 0 && j->fibers[fiber].state == GROAT__DONE &&
+           !j->fibers[fiber].acts;
 }
 
 /* Map a fiber to its block's rank, its thread there, its wave in the cluster.

@@ -157,6 +157,16 @@ void groat__judge_print(struct groat_cpu_env *env, const char *text,
         groat__judge_grid_print(j->grid, text, bytes);
 }
 
+/* Whether an access is part of what a block does: loads of device memory and
+ * accesses to the thread's own variables are not. */
+static bool acts(const groat__judge *j, uint64_t address, bool read)
+{
+    const stack_t *stack = &groat__judge_fiber(j)->stand.context.uc_stack;
+
+    return offset_of(j, address) < j->launch->shared_bytes ||
+           (!read && !is_in(address, stack->ss_sp, stack->ss_size));
+}
+
 /* gcc reports the store of a structure that is assigned, then the load, and
  * then has both made.  An atomic operation confirms what its thread loaded. */
 static groat__judge *come(struct groat_cpu_env *env, const void *address,
@@ -178,6 +188,7 @@ static groat__judge *come(struct groat_cpu_env *env, const void *address,
 void groat__judge_touch(struct groat_cpu_env *env, const void *address,
                         unsigned long bytes, unsigned kind, const void *from)
 {
+    bool acted = groat__judge_fiber(groat__judge_of(env))->acts;
     groat__judge *j = come(env, address, bytes, kind, from);
     const groat__judge_launch *launch = j->launch;
     uint64_t at = (uint64_t)(uintptr_t)address;
@@ -185,6 +196,7 @@ void groat__judge_touch(struct groat_cpu_env *env, const void *address,
     bool read = is_load(kind);
     const char *verb = read ? "reads" : "writes";
 
+    groat__judge_fiber(j)->acts = acted || acts(j, at, read);
     await_turn(j, at, kind);
     if (is_own(j, at, bytes, verb, !read)) {
         if (groat__judge_is_in_image(launch, at))

@@ -123,7 +123,8 @@ static void run_wave(groat__judge *j, size_t wave)
 /* ---- barriers ---------------------------------------------------------- */
 
 /* All threads of a block must pass the same barriers: one that has ended is
- * missing, even where the hardware counts it as arrived. */
+ * missing, even where the hardware counts it as arrived, unless it is one of
+ * CUDA C++ that did nothing. */
 static void check_barrier(groat__judge *j, size_t first, size_t end,
                           groat__fiber_state where)
 {
@@ -132,7 +133,8 @@ static void check_barrier(groat__judge *j, size_t first, size_t end,
 
     while (j->fibers[waits].state != where)
         waits++;
-    while (ended < end && j->fibers[ended].state != GROAT__DONE)
+    while (ended < end && (j->fibers[ended].state != GROAT__DONE ||
+                           groat__judge_is_absent(j, ended)))
         ended++;
     if (ended == end || j->failed)
         return;
@@ -211,8 +213,9 @@ void groat__judge_run_cluster(groat__judge *j, uint32_t *order)
 {
     do
         run_waves(j, order);
-    while (!j->failed && (open_barriers(j) || groat__judge_gather(j) ||
-                          groat__judge_engine_step(j)));
+    while (!j->failed &&
+           (groat__judge_go_without(j) || open_barriers(j) ||
+            groat__judge_gather(j) || groat__judge_engine_step(j)));
     for (size_t t = 0; t < j->fiber_count && !j->failed; t++)
         if (j->fibers[t].state != GROAT__DONE &&
             !groat__judge_unwritten_blame(j, t))

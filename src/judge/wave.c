@@ -84,14 +84,16 @@ static uint64_t exchange(groat__judge *j, uint32_t kind, uint32_t value,
     f->asked = lane;
     if (groat__judge_join(j, GROAT__SHUFFLE, detail)) {
         for (size_t i = 0; i < lanes_here(j); i++)
-            if (mask >> i & 1)
+            if ((mask >> i & 1) != 0 && lanes[i].state != GROAT__DONE)
                 votes |= (uint64_t)(lanes[i].given != 0) << i;
         for (size_t i = 0; i < lanes_here(j); i++)
             if (mask >> i & 1)
-                lanes[i].answer = kind != SHUFFLED ? votes
-                                  : mask >> lanes[i].asked & 1
-                                      ? lanes[lanes[i].asked].given
-                                      : NOTHING;
+                lanes[i].answer =
+                    kind != SHUFFLED ? votes
+                    : (mask >> lanes[i].asked & 1) != 0 &&
+                            lanes[lanes[i].asked].state != GROAT__DONE
+                        ? lanes[lanes[i].asked].given
+                        : NOTHING;
     }
     f->mask = 0;
     return f->answer;

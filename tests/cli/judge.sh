@@ -387,13 +387,13 @@ answers "the first wrong one" "out[0], expected 0, got 127"
 finds wrong_null "address 0x0, a null pointer" --block 32 --buffer y=32
 expect "a division by 0" 1 judge "$kernels" --entry wrong_division --block 32 \
     --buffer y=32 --arg z=0
-says "is told, with its line" "thread 0 (wave 0 lane 0) divides by 0, or the least number by -1 (here at kernels.cu:341)"
+says "is told, with its line" "thread 0 (wave 0 lane 0) divides by 0, or the least number by -1 (here at kernels.cu:343)"
 expect "recursion without end" 1 judge "$kernels" --entry wrong_recursion \
     --block 32 --buffer y=32 --json
 answers "is told, too" "recurses without end, or needs more local memory than there is (here at kernels.cu:34"
 expect "a loop that touches nothing" 1 judge "$kernels" --entry wrong_spin \
     --block 32 --timeout 1 --arg n=1
-says "is told by its line" "thread 1-31 did not begin (here at kernels.cu:35"
+says "is told by its line" "thread 1-31 did not begin (here at kernels.cu:36"
 [ -z "$(ls "$TMPDIR")" ] || fail "and no folder is left" "$(ls "$TMPDIR")"
 passes spelled::right_spellings --block 48 --buffer x=48 --buffer y=48
 expect "in JSON" 1 judge "$kernels" --entry wrong_barrier --block 64 \

@@ -146,6 +146,50 @@ END
 done
 says "without a barrier" "wrote since the last barrier: a barrier is missing (here at count.cu:10, the write at count.cu:8)"
 
+# ---- threads that end at once
+
+guarded() {
+    cat <<'END'
+__global__ void k(const float *x, const int *on, float *y, unsigned *votes, int n)
+{
+    __shared__ float s[64];
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n || !on[i])
+        return;
+    s[threadIdx.x] = x[i];
+    __syncthreads();
+    const unsigned all = __ballot_sync(0xffffffff, s[threadIdx.x] > 0);
+    float sum = s[threadIdx.x];
+    sum += __shfl_down_sync(0xffffffffu, sum, 1);
+    __syncwarp();
+    if (threadIdx.x % 32 == 0)
+        votes[i / 32] = all;
+    y[i] = threadIdx.x < 8 ? sum : 0;
+}
+END
+}
+guarded >guarded.cu
+for seed in 0 5; do
+    expect "threads behind the end, $seed" 0 judge guarded.cu --block 64 --grid 2 --seed $seed \
+        --buffer "x=n:in random(1, 2)" --buffer "on=n:in random(1, 9)" --buffer y=n \
+        --buffer "votes=4:inout zeros none" --arg n=100 --output votes=got
+    [ "$(od -An -tx4 got | xargs)" = "ffffffff ffffffff ffffffff 0000000f" ] &&
+        pass "the others vote, $seed" || fail "the others vote, $seed" "$(od -An -tx4 got)"
+done
+sed 's/    if (i >= n/    s[threadIdx.x] = 0;\n&/' guarded.cu >acts.cu
+expect "one that has written shared memory" 1 judge acts.cu --block 64 --grid 2 \
+    --buffer "x=n:in random(1, 2)" --buffer "on=n:in random(1, 9)" --buffer y=n --buffer votes=4 --arg n=100
+says "is missed" "waits at a barrier that thread 36 does not come to, as that thread has ended"
+wrong "one that goes on" "at a shuffle or vote for other lanes" --buffer y=32 <<'END'
+__global__ void k(float *y)
+{
+    if (threadIdx.x < 20)
+        y[threadIdx.x] = __shfl_sync(0xffffffff, 1.f, 0);
+    else
+        y[threadIdx.x] = 0;
+}
+END
+
 # ---- what others' files have around a kernel
 
 right "declarations of the host, NULL, clocks, bounds that are computed" \

@@ -203,6 +203,8 @@ __global__ void wrong_tile(const int *x, int *y)
     auto warp = cg::tiled_partition<32>(cg::this_thread_block());
     if (threadIdx.x < 16)
         y[threadIdx.x] = warp.shfl_xor(x[threadIdx.x], 1);
+    else
+        y[threadIdx.x] = 0;
 }
 
 int main()

@@ -124,8 +124,10 @@ __global__ void wrong_uninitialised(int *bins)
 
 __global__ void wrong_barrier(float *y)
 {
-    if (threadIdx.x < 32)
+    if (threadIdx.x < 32) {
+        y[threadIdx.x] = 2;
         return;
+    }
     __syncthreads(); // fault
     y[threadIdx.x] = 1;
 }
