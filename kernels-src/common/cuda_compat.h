@@ -34,6 +34,8 @@
 #define __cluster_dims__(...)
 #define __CUDACC__         1
 #define __CUDA_ARCH__      900
+#define CUDA_VERSION       12080
+#define CUDART_VERSION     CUDA_VERSION
 #define warpSize           32
 #ifndef __clang__
 #define __builtin_assume(x) ((void)0)

@@ -199,15 +199,24 @@ right "declarations of the host, NULL, clocks, bounds that are computed" \
 extern "C" void reference(float *out, int n);
 extern "C" { void other(int); }
 static int rows = 4;
+FILE *log_file;
+double seconds() { struct timeval t; gettimeofday(&t, NULL); return t.tv_sec; }
+using std::min;
+using std::generate;
+using real = std::conditional_t<sizeof(int) == 4, float, double>;
+#if CUDART_VERSION >= 11000 && CUDA_VERSION < 20000
+#define BOUND 16 * 16
+#endif
 static __constant__ float c[4] = {1, 2, 3, 4};
-__global__ void __launch_bounds__(16 * 16) k(const float *x, float *y, int n)
+__global__ void __launch_bounds__(BOUND) k(const float *x, float *y, int n)
 {
     const long long start = clock64();
+    real least = min(1.f, x != NULL ? x[0] : 2.f);
     while (clock64() - start < 1000000)
         ;
     y[threadIdx.x] = x != NULL ? x[threadIdx.x] + sqrt(n) + exp(0u) : c[0];
     if (clock() < 0)
-        y[threadIdx.x] = M_2_SQRTPI;
+        y[threadIdx.x] = M_2_SQRTPI + least;
 }
 END
 lacks "nothing is warned of" "warning"

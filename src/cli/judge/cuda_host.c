@@ -41,12 +41,42 @@ static bool is_device(const token *t)
  * "<" or "::" what may be a variable's name elsewhere. */
 static bool is_host(const token *t, bool of_std)
 {
-    static const char *const words[] = {
-        "main",     "argv",     "cout",    "cerr",          "endl",
-        "ifstream", "ofstream", "mt19937", "stringstream",  "ostream",
-        "getenv",   "fopen",    "fprintf", "ostringstream", "unique_ptr",
-        "stderr",   "srand",    "rand",    "atoi",          "malloc",
-        "calloc",   "exit",     NULL};
+    static const char *const words[] = {"main",
+                                        "argv",
+                                        "cout",
+                                        "cerr",
+                                        "endl",
+                                        "ifstream",
+                                        "ofstream",
+                                        "mt19937",
+                                        "stringstream",
+                                        "ostream",
+                                        "getenv",
+                                        "fopen",
+                                        "fprintf",
+                                        "ostringstream",
+                                        "unique_ptr",
+                                        "stderr",
+                                        "srand",
+                                        "rand",
+                                        "atoi",
+                                        "malloc",
+                                        "calloc",
+                                        "exit",
+                                        "FILE",
+                                        "timeval",
+                                        "gettimeofday",
+                                        "timespec",
+                                        "fclose",
+                                        "fscanf",
+                                        "sscanf",
+                                        "atof",
+                                        "strtol",
+                                        "perror",
+                                        "fread",
+                                        "fwrite",
+                                        "StopWatchInterface",
+                                        NULL};
     static const char *const of_a_library[] = {
         "vector", "string", "thread",   "chrono",        "map", "set",
         "array",  "mutex",  "function", "unordered_map", NULL};
@@ -117,12 +147,21 @@ static void read_name(const token *t, int *angle, bool *named, token *name)
         *name = *t;
 }
 
+/* Whether "using std::NAME;" begins: CUDA's functions need no std::.  `c` is a
+ * copy. */
+static bool is_using_std(cursor c, const token *t)
+{
+    token next = groat__cuda_take_text(&c);
+
+    return groat__cuda_is(t, "using") && groat__cuda_is(&next, "std");
+}
+
 /* Reads a declaration behind its first token to its end. */
 static kind read_declaration(cursor *c, token t)
 {
     const bool more = is_long(&t);
     const char *first = t.at;
-    bool host = false;
+    bool host = is_using_std(*c, &t);
     bool device = false;
     bool kernel = false;
     bool named = false;
