@@ -3,11 +3,10 @@
  * grid.h - specs of a family, drawn from its params.def through the public
  * API.
  *
- * A grid knows every value of each parameter; of a range at most GRID_SPREAD,
- * or as many as GROAT_TEST_VALUES says. grid_next() makes specs until each
- * value was in one that the rules accept; the spec's other parameters are found
- * by search.  grid_random() draws by rejection.  All choices follow from the
- * seed, which the test prints.
+ * A grid knows every value of each parameter, or a sample of a long range.
+ * grid_next() makes specs until each value was in one that the rules accept;
+ * the spec's other parameters are found by search.  grid_random() draws by
+ * rejection.  All choices follow from the seed, which the test prints.
  *
  * The search climbs: where the rules refuse a spec, the error names the first
  * rule that it breaks, and a change that gets further down the list is kept.
@@ -20,7 +19,8 @@
 
 enum {
     GRID_PARAMS = 48,
-    GRID_SPREAD = 8, /* values of a range that are used, with both ends */
+    GRID_LONG = 64,   /* of a longer range only a sample is used      */
+    GRID_SPREAD = 16, /* size of the sample, with both ends           */
     GRID_TEXT = 2048,
     GRID_TRIES = 8000,
     GRID_STUCK = 300, /* changes without progress before a new start  */
@@ -38,7 +38,8 @@ typedef struct grid_param {
     const char *name;
     grid_value *values;
     size_t count;
-    bool spread; /* values are a sample */
+    long long most; /* values of a range; a longer one is sampled */
+    bool spread;    /* values are a sample */
 } grid_param;
 
 typedef struct grid {
@@ -83,14 +84,6 @@ static inline void grid_add_code(grid_param *p, const char *deflt)
     grid_add(p, text, (size_t)len);
 }
 
-static inline long long grid_spread(void)
-{
-    const char *text = getenv("GROAT_TEST_VALUES");
-    long long most = text == NULL ? GRID_SPREAD : strtoll(text, NULL, 10);
-
-    return most < 2 ? 2 : most;
-}
-
 /* Adds the ints of an item "7" or "8..512/8". */
 static inline void grid_add_range(grid_param *p, const char *item)
 {
@@ -98,8 +91,8 @@ static inline void grid_add_range(grid_param *p, const char *item)
     long long low = strtoll(item, &end, 10);
     long long high = low;
     long long step = 1;
-    long long most = grid_spread();
     long long count;
+    long long sample;
 
     if (strncmp(end, "..", 2) == 0)
         high = strtoll(end + 2, &end, 10);
@@ -108,9 +101,12 @@ static inline void grid_add_range(grid_param *p, const char *item)
     ck_assert_msg(step > 0 && (*end == '|' || *end == '\0'),
                   "%s is allowed '%s': no range", p->name, item);
     count = (high - low) / step + 1;
-    p->spread = p->spread || count > most;
-    for (long long i = 0; i < count && i < most; i++) {
-        long long at = count > most ? i * (count - 1) / (most - 1) : i;
+    p->spread = p->spread || count > p->most;
+    sample = count <= p->most        ? count
+             : p->most < GRID_SPREAD ? p->most
+                                     : GRID_SPREAD;
+    for (long long i = 0; i < sample; i++) {
+        long long at = sample < count ? i * (count - 1) / (sample - 1) : i;
         char text[32];
 
         (void)snprintf(text, sizeof(text), "%lld", low + at * step);
@@ -134,8 +130,10 @@ static inline void grid_add_allowed(grid_param *p, groat_param_type type,
     ck_assert_msg(p->count > 0, "%s is allowed no value", p->name);
 }
 
-static inline void grid_open(grid *g, groat_context *context,
-                             const char *family, uint64_t seed)
+/* Opens a grid in which a range has at most so many values, 2 or more. */
+static inline void grid_open_some(grid *g, groat_context *context,
+                                  const char *family, uint64_t seed,
+                                  long long most)
 {
     memset(g, 0, sizeof(*g));
     g->context = context;
@@ -150,11 +148,18 @@ static inline void grid_open(grid *g, groat_context *context,
         ck_assert_int_eq(groat_family_param(g->family, i, &info, NULL),
                          GROAT_OK);
         g->param[i].name = info.name;
+        g->param[i].most = most;
         if (info.type == GROAT_PARAM_CODE)
             grid_add_code(&g->param[i], info.deflt);
         else
             grid_add_allowed(&g->param[i], info.type, info.allowed);
     }
+}
+
+static inline void grid_open(grid *g, groat_context *context,
+                             const char *family, uint64_t seed)
+{
+    grid_open_some(g, context, family, seed, GRID_LONG);
 }
 
 static inline void grid_close(grid *g)

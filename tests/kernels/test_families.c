@@ -7,9 +7,11 @@
  * against another oracle and known images.
  *
  * Runs on cpu targets, and on the device of GROAT_TEST_TARGET when that is
- * set.  GROAT_TEST_SPECS is the number of random specs, GROAT_TEST_SEED their
- * seed, GROAT_TEST_FAMILY the only family to test; CK_RUN_CASE=random leaves
- * the other specs out, and random_on_device runs those of the device alone.
+ * set.  GROAT_TEST_VALUES is how many values of a range are tested at most, 8
+ * or as said, GROAT_TEST_SPECS the number of random specs, GROAT_TEST_SEED
+ * their seed, GROAT_TEST_FAMILY the only family to test; CK_RUN_CASE=random
+ * leaves the other specs out, and random_on_device runs those of the device
+ * alone.
  */
 #include "cli/tool/cmd.h"
 #include "tests/kernels/drive.h"
@@ -206,7 +208,8 @@ static size_t check_spec(groat_spec *spec, void *user)
 
 static void open_grid(grid *g, const groat_driver *driver)
 {
-    grid_open(g, drive_context, driver->family, seed());
+    grid_open_some(g, drive_context, driver->family, seed(),
+                   (long long)drive_number("GROAT_TEST_VALUES", 8));
     g->fits = fits;
 }
 
