@@ -149,6 +149,7 @@ static groat_status read_file(reading *r, size_t file);
 static groat_status expand(reading *r, size_t from, const char *path,
                            const token *name, int line)
 {
+    static const char end[] = "\n";
     size_t file = GROAT__CUDA_FILES;
     groat__str shown = {0};
     groat_status status;
@@ -163,7 +164,7 @@ static groat_status expand(reading *r, size_t from, const char *path,
     status = begin_part(r, file, 1);
     if (status == GROAT_OK)
         status = read_file(r, file);
-    add(r, "\n", "\n" + 1);
+    add(r, end, end + 1);
     return status == GROAT_OK ? begin_part(r, from, line) : status;
 }
 
