@@ -261,7 +261,7 @@ static bool hold_load(groat__judge *j, uint32_t address, uint32_t bytes,
 {
     const groat__shadow *s = &j->block->shadows[at];
 
-    if (!is_raced(j, s) || !s->atomic)
+    if (!s->atomic || !is_raced(j, s))
         return false;
     if (groat__judge_is_attempt(j, groat__judge_fiber(j)->site) ||
         j->held.bytes != 0 || j->failed)

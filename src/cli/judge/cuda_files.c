@@ -93,21 +93,21 @@ static groat_status add_file(reading *r, const char *path, const char *shown,
 {
     groat__cuda_files *files = r->files;
     size_t last = files->file_count;
-    struct stat is;
+    struct stat st;
 
-    if (stat(path, &is) != 0)
+    if (stat(path, &st) != 0)
         return groat__fail(r->error, GROAT_IO, "cannot read %s: %s", path,
                            strerror(errno));
     for (size_t i = 0; i < last; i++)
-        if (files->files[i].device == is.st_dev &&
-            files->files[i].inode == is.st_ino)
+        if (files->files[i].device == st.st_dev &&
+            files->files[i].inode == st.st_ino)
             return GROAT_OK;
     if (last == GROAT__CUDA_FILES)
         return groat__fail(r->error, GROAT_INVALID,
                            "%s includes more than %d files",
                            files->files[0].shown.data, GROAT__CUDA_FILES);
-    files->files[last].device = is.st_dev;
-    files->files[last].inode = is.st_ino;
+    files->files[last].device = st.st_dev;
+    files->files[last].inode = st.st_ino;
     groat__str_add(&files->files[last].path, path);
     groat__str_add(&files->files[last].shown, shown);
     *file = files->file_count++;

@@ -19,83 +19,52 @@
 typedef groat__cuda_token token;
 typedef groat__cuda_cursor cursor;
 
-static bool is_one_of(const token *t, const char *const *words)
+/* Whether a token is among words with blanks around them. */
+static bool is_among(const token *t, const char *words)
 {
-    for (; *words != NULL; words++)
-        if (groat__cuda_is(t, *words))
-            return true;
+    for (; (words = strchr(words, ' ')) != NULL; words++)
+        if (strncmp(words + 1, t->at, t->len) == 0 && words[t->len + 1] == ' ')
+            return t->len > 0;
     return false;
 }
 
 static bool is_device(const token *t)
 {
-    static const char *const words[] = {
-        "__global__",    "__device__", "__shared__",
-        "__constant__",  "threadIdx",  "blockIdx",
-        "__syncthreads", "__syncwarp", NULL};
+    static const char words[] =
+        " __global__ __device__ __shared__ __constant__ threadIdx"
+        " blockIdx __syncthreads __syncwarp ";
 
-    return is_one_of(t, words);
+    return is_among(t, words);
 }
 
 /* Also "<<<" of a launch, names such as cudaMalloc, and of std:: or in front of
  * "<" or "::" what may be a variable's name elsewhere. */
 static bool is_host(const token *t, bool of_std)
 {
-    static const char *const words[] = {"main",
-                                        "argv",
-                                        "cout",
-                                        "cerr",
-                                        "endl",
-                                        "ifstream",
-                                        "ofstream",
-                                        "mt19937",
-                                        "stringstream",
-                                        "ostream",
-                                        "getenv",
-                                        "fopen",
-                                        "fprintf",
-                                        "ostringstream",
-                                        "unique_ptr",
-                                        "stderr",
-                                        "srand",
-                                        "rand",
-                                        "atoi",
-                                        "malloc",
-                                        "calloc",
-                                        "exit",
-                                        "FILE",
-                                        "timeval",
-                                        "gettimeofday",
-                                        "timespec",
-                                        "fclose",
-                                        "fscanf",
-                                        "sscanf",
-                                        "atof",
-                                        "strtol",
-                                        "perror",
-                                        "fread",
-                                        "fwrite",
-                                        "StopWatchInterface",
-                                        NULL};
-    static const char *const of_a_library[] = {
-        "vector", "string", "thread",   "chrono",        "map", "set",
-        "array",  "mutex",  "function", "unordered_map", NULL};
+    static const char words[] =
+        " main argv cout cerr endl ifstream ofstream mt19937 stringstream"
+        " ostream getenv fopen fprintf ostringstream unique_ptr stderr srand"
+        " rand atoi malloc calloc exit FILE timeval gettimeofday timespec"
+        " fclose fscanf sscanf atof strtol perror fread fwrite"
+        " StopWatchInterface ";
+    static const char of_a_library[] =
+        " vector string thread chrono map set array mutex function"
+        " unordered_map ";
     const char *behind = t->at + t->len;
 
-    return is_one_of(t, words) || strncmp(t->at, "<<<", 3) == 0 ||
+    return is_among(t, words) || strncmp(t->at, "<<<", 3) == 0 ||
            (t->len > 4 && strncmp(t->at, "cuda", 4) == 0 &&
             isupper((unsigned char)t->at[4])) ||
            ((of_std || *behind == '<' || strncmp(behind, "::", 2) == 0) &&
-            is_one_of(t, of_a_library));
+            is_among(t, of_a_library));
 }
 
 /* Whether a declaration with this first word ends at ";", not at "}". */
 static bool is_long(const token *t)
 {
-    static const char *const words[] = {"struct", "class",   "union",
-                                        "enum",   "typedef", NULL};
+    static const char words[] = " struct class union enum typedef ";
 
-    return is_one_of(t, words);
+    return is_among(t, words);
 }
 
 /* Whether a brace that closed was not the body's: "= {1};", "s = {}) {",
@@ -110,20 +79,19 @@ static bool goes_on(cursor c)
 /* Whether a word in front of parentheses is an attribute, not the function. */
 static bool is_attribute(const token *t)
 {
-    static const char *const words[] = {"__launch_bounds__", "__cluster_dims__",
-                                        "__attribute__", "__align__", NULL};
+    static const char words[] =
+        " __launch_bounds__ __cluster_dims__ __attribute__ __align__ ";
 
-    return is_one_of(t, words);
+    return is_among(t, words);
 }
 
 /* Whether a kernel's declaration may begin with the word: one in front of it
  * is a macro's, which may open a namespace. */
 static bool is_specifier(const token *t)
 {
-    static const char *const words[] = {"template", "extern",     "static",
-                                        "inline",   "__global__", NULL};
+    static const char words[] = " template extern static inline __global__ ";
 
-    return is_one_of(t, words);
+    return is_among(t, words);
 }
 
 /* What a declaration is. */
@@ -271,15 +239,6 @@ void groat__cuda_drop_unused(const char *text, const char *entry,
         return;
     groat__str_clear(out);
     (void)drop(text, NULL, out);
-}
-
-/* Whether a token is among words with blanks around them. */
-static bool is_among(const token *t, const char *words)
-{
-    for (; (words = strchr(words, ' ')) != NULL; words++)
-        if (strncmp(words + 1, t->at, t->len) == 0 && words[t->len + 1] == ' ')
-            return t->len > 0;
-    return false;
 }
 
 /* Whether a function's name is one of cuda_compat.h to which CUDA code adds
