@@ -11,6 +11,8 @@ libgroat_text_la_SOURCES += \
 	%D%/base/error.h \
 	%D%/base/fs.c \
 	%D%/base/fs.h \
+	%D%/base/grow.c \
+	%D%/base/grow.h \
 	%D%/base/hash.c \
 	%D%/base/hash.h \
 	%D%/base/hold.c \

@@ -26,6 +26,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fs.h"
+#include "base/grow.h"
 #include "base/loader.h"
 #include "base/str.h"
 #include "judge/judge.h"
@@ -608,20 +609,11 @@ static groat_status remember(cpu *c, void *memory, size_t bytes)
     groat_status status = GROAT_OK;
 
     (void)pthread_mutex_lock(&c->lock);
-    if (c->count == c->cap) {
-        size_t cap = c->cap == 0 ? 16 : 2 * c->cap;
-        groat__judge_range *more = realloc(c->ranges, cap * sizeof(*more));
-
-        if (more == NULL) {
-            status = GROAT_NO_MEMORY;
-            goto unlock;
-        }
-        c->ranges = more;
-        c->cap = cap;
-    }
-    c->ranges[c->count].address = (uint64_t)(uintptr_t)memory;
-    c->ranges[c->count++].bytes = bytes;
-unlock:
+    if (groat__grow(&c->ranges, c->count + 1, &c->cap, sizeof(*c->ranges)))
+        c->ranges[c->count++] =
+            (groat__judge_range){(uint64_t)(uintptr_t)memory, bytes};
+    else
+        status = GROAT_NO_MEMORY;
     (void)pthread_mutex_unlock(&c->lock);
     return status;
 }

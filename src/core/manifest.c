@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "cache/cache.h"
 #include "spec/manifest.h"
 
@@ -179,7 +180,8 @@ groat_status groat_manifest_read(const char *path, groat_manifest_fn *fn,
 /* A list that grows; lines without a target are for `target`. */
 typedef struct growing {
     groat__warm_list *list;
-    size_t cap;
+    size_t item_cap;
+    size_t line_cap;
     const char *target; /* NULL: the default one */
     bool failed;
 } growing;
@@ -187,22 +189,13 @@ typedef struct growing {
 static bool grow(growing *g)
 {
     groat__warm_list *list = g->list;
-    size_t cap = g->cap == 0 ? 64 : 2 * g->cap;
-    groat_warm_item *items;
-    size_t *lines;
+    size_t needed = list->count + 1;
+    bool grown =
+        groat__grow(&list->own, needed, &g->item_cap, sizeof(*list->own)) &&
+        groat__grow(&list->lines, needed, &g->line_cap, sizeof(*list->lines));
 
-    if (list->count < g->cap)
-        return true;
-    items = realloc(list->own, cap * sizeof(*items));
-    if (items != NULL)
-        list->items = list->own = items;
-    lines = realloc(list->lines, cap * sizeof(*lines));
-    if (lines != NULL)
-        list->lines = lines;
-    if (items == NULL || lines == NULL)
-        return false;
-    g->cap = cap;
-    return true;
+    list->items = list->own;
+    return grown;
 }
 
 static int add_entry(void *user, const groat_manifest_entry *entry)
@@ -225,7 +218,7 @@ static int add_entry(void *user, const groat_manifest_entry *entry)
 groat_status groat__warm_list_read(const char *path, const char *target,
                                    groat__warm_list *out, groat_error *error)
 {
-    growing g = {out, 0, target, false};
+    growing g = {.list = out, .target = target};
     groat_status status;
 
     *out = (groat__warm_list){.name = name_of(path)};

@@ -9,6 +9,7 @@
 #undef _FORTIFY_SOURCE
 
 #include "judge/fiber.h"
+#include "base/grow.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -299,15 +300,7 @@ void groat__judge_starve(groat__judge *j)
 void *groat__judge_grow(groat__judge *j, void *items, size_t count, size_t *cap,
                         size_t bytes)
 {
-    enum { FIRST = 64 };
-    size_t more = *cap == 0 ? FIRST : 2 * *cap;
-    void *grown;
-
-    if (count < *cap)
-        return items;
-    grown = realloc(items, more * bytes);
-    if (grown == NULL)
+    if (!groat__grow(&items, count + 1, cap, bytes))
         groat__judge_starve(j);
-    *cap = more;
-    return grown;
+    return items;
 }

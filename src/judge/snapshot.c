@@ -4,6 +4,7 @@
  * them back.
  */
 #include "judge/snapshot.h"
+#include "base/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,18 +12,10 @@
 /* Makes room for one more line.  False: no memory, or too many. */
 static bool make_room(groat__snapshot *s)
 {
-    enum { FIRST = 256, MOST = 1 << 24 };
-    size_t cap = s->cap == 0 ? FIRST : 2 * s->cap;
-    groat__snapshot_line *lines;
+    enum { MOST = 1 << 24 };
 
-    if (s->count < s->cap)
-        return true;
-    lines = cap > MOST ? NULL : realloc(s->lines, cap * sizeof(*lines));
-    if (lines == NULL)
-        return false;
-    s->lines = lines;
-    s->cap = cap;
-    return true;
+    return s->count < MOST &&
+           groat__grow(&s->lines, s->count + 1, &s->cap, sizeof(*s->lines));
 }
 
 /* Copies a line's bytes from memory, or to it. */

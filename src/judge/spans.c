@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 enum {
     SPANS_MAX = 1 << 20 /* of a launch */,
     SPANS_MIN = 8 /* of a cluster */
@@ -50,32 +52,10 @@ static bool is_continued(const groat__span *a, const groat__span *b)
            goes_on(a, &a->last, &b->last);
 }
 
-static bool grow(void **items, size_t needed, size_t *cap, size_t bytes)
-{
-    enum { FIRST = 256 };
-    size_t more = *cap == 0 ? FIRST : *cap;
-    void *grown;
-
-    while (more < needed)
-        more *= 2;
-    if (needed <= *cap)
-        return true;
-    grown = realloc(*items, more * bytes);
-    if (grown == NULL)
-        return false;
-    *items = grown;
-    *cap = more;
-    return true;
-}
-
 static bool add_value(groat__spans *spans, const void *value, size_t bytes)
 {
-    void *values = spans->values;
-    bool grown =
-        grow(&values, spans->value_count + bytes, &spans->value_cap, 1);
-
-    spans->values = values;
-    if (!grown)
+    if (!groat__grow(&spans->values, spans->value_count + bytes,
+                     &spans->value_cap, 1))
         return false;
     memcpy(spans->values + spans->value_count, value, bytes);
     spans->value_count += bytes;
@@ -84,14 +64,11 @@ static bool add_value(groat__spans *spans, const void *value, size_t bytes)
 
 static bool add_span(groat__spans *spans, const groat__span *span)
 {
-    void *items = spans->items;
-    bool grown =
-        grow(&items, spans->count + 1, &spans->cap, sizeof(*spans->items));
-
-    spans->items = items;
-    if (grown)
-        spans->items[spans->count++] = *span;
-    return grown;
+    if (!groat__grow(&spans->items, spans->count + 1, &spans->cap,
+                     sizeof(*spans->items)))
+        return false;
+    spans->items[spans->count++] = *span;
+    return true;
 }
 
 bool groat__spans_add(groat__spans *spans, const groat__span *span,

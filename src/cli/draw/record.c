@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 bool groat__step_has(const groat__step *step, unsigned lane)
 {
     return step->active >> lane & 1;
@@ -30,20 +32,14 @@ size_t groat__record_end(const groat__record *record, size_t moment)
 static void *add_item(groat__record *record, void *items, size_t *count,
                       size_t *cap, size_t bytes)
 {
-    size_t more = *cap ? 2 * *cap : 256;
-    unsigned char *grown;
+    unsigned char *array;
 
-    memcpy(&grown, items, sizeof(grown));
-    if (*count == *cap) {
-        grown = realloc(grown, more * bytes);
-        if (!grown) {
-            record->failed = true;
-            return NULL;
-        }
-        *cap = more;
-        memcpy(items, &grown, sizeof(grown));
+    if (!groat__grow(items, *count + 1, cap, bytes)) {
+        record->failed = true;
+        return NULL;
     }
-    return memset(grown + (*count)++ * bytes, 0, bytes);
+    memcpy(&array, items, sizeof(array));
+    return memset(array + (*count)++ * bytes, 0, bytes);
 }
 
 static bool is_access(groat_access access)

@@ -3,6 +3,7 @@
  * names.c - lists of object names, also of the kernels of manifests.
  */
 #include "cli/fleet/fleet.h"
+#include "base/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,15 +18,9 @@ void groat__names_free(groat__names *names)
 
 bool groat__names_add(groat__names *names, const char *name)
 {
-    if (names->count == names->cap) {
-        size_t cap = names->cap ? 2 * names->cap : 64;
-        char **grown = realloc(names->at, cap * sizeof(*grown));
-
-        if (!grown)
-            return false;
-        names->at = grown;
-        names->cap = cap;
-    }
+    if (!groat__grow(&names->at, names->count + 1, &names->cap,
+                     sizeof(*names->at)))
+        return false;
     names->at[names->count] = strdup(name);
     return names->at[names->count] && ++names->count;
 }

@@ -7,6 +7,7 @@
  * Invariant: a bad line is reported by file and line, and then nothing is
  * compiled; what a line omits is not guessed.
  */
+#include "base/grow.h"
 #include "cli/attention/attention.h"
 #include "cli/prewarm/prewarm.h"
 #include "groat_store.h"
@@ -49,15 +50,9 @@ static groat__job *new_job(groat__jobs *jobs, const char *spec,
 {
     groat__job job = {.error = GROAT_ERROR_INIT};
 
-    if (jobs->count == jobs->cap) {
-        size_t cap = jobs->cap ? 2 * jobs->cap : 64;
-        groat__job *item = realloc(jobs->item, cap * sizeof(*item));
-
-        if (!item)
-            return NULL;
-        jobs->item = item;
-        jobs->cap = cap;
-    }
+    if (!groat__grow(&jobs->item, jobs->count + 1, &jobs->cap,
+                     sizeof(*jobs->item)))
+        return NULL;
     job.spec = strdup(spec);
     job.target = strdup(target);
     if (!job.spec || !job.target) {

@@ -8,6 +8,7 @@
  * earlier cells; the failure is reported once, when it is printed.
  */
 #include "cli/tool/out.h"
+#include "base/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,18 +39,9 @@ void groat__table_add(groat__table *table, const char *format, ...)
     va_start(args, format);
     groat__str_addv(&cell, format, args);
     va_end(args);
-    if (table->cells == table->cap) {
-        size_t cap = table->cap ? table->cap * 2 : 64;
-        char **grown = realloc(table->cell, cap * sizeof(*grown));
-
-        if (!grown)
-            cell.failed = true;
-        else {
-            table->cell = grown;
-            table->cap = cap;
-        }
-    }
-    if (cell.failed || table->failed) {
+    if (cell.failed || table->failed ||
+        !groat__grow(&table->cell, table->cells + 1, &table->cap,
+                     sizeof(*table->cell))) {
         groat__str_free(&cell);
         table->failed = true;
         return;
