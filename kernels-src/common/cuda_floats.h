@@ -37,6 +37,10 @@ template <mma_number type> GROAT_LANES float value16(unsigned bits)
     return is_nan<type>(bits) ? bits_float(0x7fffffffu) : f16_value(bits);
 }
 
+// The types are in a namespace without functions but their operators: the
+// compiler looks for a function there, besides the file's own of that name.
+namespace floats {
+
 // A float of 16 bits.
 template <mma_number type> struct float16 {
     unsigned short bits;
@@ -68,6 +72,31 @@ template <mma_number type> struct alignas(4) float16x2 {
     }
 };
 
+// The 8 bits of a code of OCP; out of range is the largest number.
+template <float8 type> struct fp8 {
+    unsigned char __x;
+
+    fp8() = default;
+    template <class T, class = decltype((float)T())>
+    GROAT_MEMBER explicit fp8(T x)
+        : __x((double)x != (double)x
+                  ? 0x7f // a device gives this for each NaN
+                  : (unsigned char)float8_of<type>(
+                        float_bits(odd((double)x, 0))))
+    {
+    }
+    GROAT_MEMBER explicit operator float() const
+    {
+        const float x = float8_value<type>(__x);
+
+        return x != x ? bits_float(0x7fffffffu) : x;
+    }
+};
+
+} // namespace floats
+
+using namespace floats;
+
 template <mma_number type> GROAT_LANES float16<type> of_bits(unsigned bits)
 {
     float16<type> x;
@@ -98,27 +127,6 @@ template <mma_number type> GROAT_LANES float16<type> directed(double x, char way
         return of_bits<type>(nearest.bits + (negative ? -1u : 1u));
     return nearest;
 }
-
-// The 8 bits of a code of OCP; out of range is the largest number.
-template <float8 type> struct fp8 {
-    unsigned char __x;
-
-    fp8() = default;
-    template <class T, class = decltype((float)T())>
-    GROAT_MEMBER explicit fp8(T x)
-        : __x((double)x != (double)x
-                  ? 0x7f // a device gives this for each NaN
-                  : (unsigned char)float8_of<type>(
-                        float_bits(odd((double)x, 0))))
-    {
-    }
-    GROAT_MEMBER explicit operator float() const
-    {
-        const float x = float8_value<type>(__x);
-
-        return x != x ? bits_float(0x7fffffffu) : x;
-    }
-};
 
 // Passes an --arg to a parameter of 16 bits.
 template <mma_number type> struct convert<float16<type>> {
@@ -368,6 +376,7 @@ GROAT_LANES int __hisinf(groat::float16<type> x)
 // ---- operators, where the compiler looks for those of these types
 
 namespace groat {
+namespace floats {
 
 #define GROAT_OPERATOR(sign, one, two) \
     GROAT_SMALL operator sign(float16<type> a, float16<type> b) \
@@ -415,6 +424,7 @@ GROAT_SMALL2 operator-(float16x2<type> x)
     return __hneg2(x);
 }
 
+} // namespace floats
 } // namespace groat
 
 // ---- conversions
