@@ -342,10 +342,12 @@ groat_SOURCES += \
 	%D%/cli/family/run_def.c \
 	%D%/cli/family/run_def.h \
 	%D%/cli/judge/cmd_judge.c \
+	%D%/cli/judge/cuda_decls.c \
+	%D%/cli/judge/cuda_decls.h \
 	%D%/cli/judge/cuda_files.c \
-	%D%/cli/judge/cuda_host.c \
 	%D%/cli/judge/cuda_files.h \
-	%D%/cli/judge/cuda_host.h \
+	%D%/cli/judge/cuda_needed.c \
+	%D%/cli/judge/cuda_needed.h \
 	%D%/cli/judge/cuda_params.c \
 	%D%/cli/judge/cuda_params.h \
 	%D%/cli/judge/cuda_source.c \

@@ -719,3 +719,12 @@ GROAT_OF_WHOLE(cos)
 GROAT_OF_WHOLE(tan)
 GROAT_OF_WHOLE(floor)
 GROAT_OF_WHOLE(ceil)
+
+// A launch that waits for the one in front of it: alone it never does.
+GROAT_LANES void cudaGridDependencySynchronize()
+{
+}
+
+GROAT_LANES void cudaTriggerProgrammaticLaunchCompletion()
+{
+}

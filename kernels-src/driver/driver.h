@@ -18,7 +18,7 @@
 enum {
     GROAT_PLAN_BUFFERS = 16,
     GROAT_PLAN_ARGS_BYTES = 4096,
-    GROAT_DRIVER_ARGS = 24,
+    GROAT_DRIVER_ARGS = 64,
     GROAT_RANK = 4 /* dimensions of a buffer */
 };
 

@@ -472,6 +472,21 @@ static groat_status check_initializers(const cxx *c, const void *data,
                        "set it in the kernel");
 }
 
+/* A function of a file of CUDA C++ is one of its own namespace: if it has no
+ * body, nobody has. */
+static groat_status check_bodies(const cxx *c, const char *log,
+                                 groat_error *error)
+{
+    const char *words = c->gcc ? "used but never defined"
+                               : "has internal linkage but is not defined";
+
+    if (!c->pointers || log == NULL || strstr(log, words) == NULL)
+        return GROAT_OK;
+    return groat__fail(error, GROAT_COMPILE_FAILED,
+                       "a function that the kernel calls has no body: one of "
+                       "the host, or of another file, is not judged");
+}
+
 /* Accepts a binary only if it is whole.  If the exit status is unknown, the log
  * must not mention an error either. */
 static groat_status collect(const cxx *c, const files *f, int code,
@@ -493,6 +508,8 @@ static groat_status collect(const cxx *c, const files *f, int code,
         status = check_list(c, list, error);
     if (status == GROAT_OK)
         status = check_initializers(c, data, bytes, error);
+    if (status == GROAT_OK)
+        status = check_bodies(c, log, error);
     free(list);
     if (status == GROAT_OK) {
         *out = (groat__binary){

@@ -143,6 +143,8 @@ static const groat__option judge_options[] = {
      "dynamic shared memory of a block in bytes; K allowed"},
     LIST("buffer", "NAME=SHAPE[:WORDS]", buffers,
          "elements of a pointer: x=1024, x=n,64:f32 in ramp"),
+    LIST("include", "DIR", includes,
+         "folder of headers that are not beside the file"),
     ROWS_FED,
     ROW_TARGET,
     ROW_JSON,

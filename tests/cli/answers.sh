@@ -128,7 +128,7 @@ both judge "$kernels" --entry wrong_end --block 256 --grid 4 --buffer x=n \
 both judge "$kernels" --entry wrong_transpose --block 32,8 --grid 2,2 \
     --buffer in=64,64 --buffer out=64,64 --arg n=64
 both judge "$kernels" --entry nothing --block 1
-for count in 31 32; do
+for count in 64 65; do
     {
         printf '__global__ void many(float *p0'
         for n in $(seq $((count - 1))); do

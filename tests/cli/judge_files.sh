@@ -61,22 +61,100 @@ callers() {
 callers "and the caller's" "tree/k.cu:9 in k"
 expect "one behind them" 1 judge $file $launch --buffer x=33 --buffer y=32
 says "is at the file's line" "(here at tree/k.cu:11); that is y[32]"
-echo '__device__ void f() { asm("x"); }' >>tree/sub/b.h
+sed -i 's/struct P {/& __device__ static void f() { asm("x:"); }/' tree/sub/b.h
 expect "what is refused in a header" 2 judge $file $launch --buffer x=33 --buffer y=33
-says "is named with its line" "tree/sub/b.h:7: asm: inline PTX is not judged"
+says "is named with its line" "tree/sub/b.h:5: asm: inline PTX is not judged"
 printf '#include "gone.h"\n' >tree/sub/b.h
-expect "a header that is not there" 2 judge $file $launch --buffer x=33 --buffer y=33
-says "is named with the line that includes it" "tree/sub/b.h:1: gone.h: groat judge reads"
+expect "a header that is not there" 4 judge $file $launch --buffer x=33 --buffer y=33
+says "is named with the line that includes it" "gone.h (tree/sub/b.h:1)"
+says "and so is what it lacks" "tree/k.cu:5:"
+mkdir elsewhere
+printf 'constexpr int three = 3;\nstruct P { int n; float s; };\n' >elsewhere/gone.h
+expect "one in another folder" 0 judge $file $launch --include . \
+    --include elsewhere --buffer x=33 --buffer y=33
 printf 'int x;\0int y;\n' >tree/sub/b.h
 expect "a header that is no source" 2 judge $file $launch --buffer x=33 --buffer y=33
 says "is named" "tree/sub/b.h has a byte of 0"
 mkdir many
-for i in $(seq 1 70); do
+for i in $(seq 1 270); do
     echo "#include \"h$((i + 1)).h\"" >many/h$i.h
 done
 echo '#include "h1.h"' >many/k.cu
 expect "too many headers" 2 judge many/k.cu $launch --buffer x=33
-says "are counted" "many/k.cu includes more than 64 files"
+says "are counted" "many/k.cu includes more than 256 files"
+
+# ---- what the kernel does not name
+
+cat >whole.cu <<'END'
+#include <torch/extension.h>
+#include <cub/cub.cuh>
+#define DEVICE __device__ __forceinline__
+#define OPEN_SPACE namespace tools {
+#define CLOSE_SPACE }
+#define ATTRIBUTE(n) __attribute__((aligned(n)))
+#define CALL(name, x) name##_of(x)
+#define MAKE(name, by) DEVICE float name##_by(float x) { return x * by + shift; }
+#define BIND(name) torch::Tensor name(torch::Tensor x) { launch<<<1, 32>>>(x); return x; }
+using namespace cub;
+using torch::Tensor;
+typedef void (*launcher)(cudaStream_t);
+typedef struct { float by; } scale;
+enum { SHIFT = 1 };
+static const float shift = SHIFT;
+static const float unused = std::sqrt(2.f) + elsewhere();
+static Tensor all = torch::zeros({1});
+struct Missing : public torch::Module { int n; };
+template <class T> struct launched { static void go() { twice<<<1, 1>>>(); } };
+class reader { FILE *file; reader() { file = fopen("x", "r"); } };
+DEVICE void other(float *x) { asm volatile("bra there;"); tex2D(x); }
+DEVICE float gone(float x) { return missing(x); }
+OPEN_SPACE
+#ifdef WIDE
+DEVICE double twice(double x)
+#else
+DEVICE float twice(float x)
+#endif
+{
+    return 2 * x;
+}
+CLOSE_SPACE
+using namespace tools;
+MAKE(three, 3)
+DEVICE float four_of(float x) { return 4 * x; }
+struct pair { float a, b; };
+DEVICE pair operator+(pair x, pair y) { return {x.a + y.a, x.b + y.b}; }
+ATTRIBUTE(8) DEVICE float five(float x) { return x + 5; }
+static __global__ void twin(float *y) { y[0] = gone(1); }
+BIND(bound)
+__global__ void k(const float *x, float *y,
+#ifdef WIDE
+                  double scale,
+#endif
+#if __CUDA_ARCH__ >= 700
+                  scale s
+#else
+                  float by
+#endif
+)
+{
+    const float a = x[threadIdx.x];
+    const pair p = pair{a, 1} + pair{1, 1};
+    y[threadIdx.x] = (twice(a) + three_by(a) + CALL(four, a) + five(p.a) + p.b) * s.by;
+}
+float launch(Tensor x) { k<<<1, 32>>>(x.data_ptr<float>(), nullptr, {}); return gone(1); }
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("launch", &launch); }
+END
+expect "a file with much around its kernel" 0 judge whole.cu --entry k --block 32 \
+    --buffer x=32:"in ramp" --buffer y=32:out --arg s.by=2 --output y=got
+says "headers that are left out are named" \
+    "nor in --include: cub/cub.cuh (whole.cu:2)"
+[ "$(od -An -tf4 -N8 got | tr -s ' ')" = " 18 38" ] && pass "is computed" ||
+    fail "is computed" "$(od -An -tf4 -N8 got)"
+sed 's/five(p.a)/gone(p.a)/' whole.cu >names.cu
+expect "a name that is needed and missing" 4 judge names.cu --entry k --block 32 \
+    --buffer x=32 --buffer y=32:out --arg s.by=2
+says "is told at its line" "names.cu:22:"
+lacks "without others" "names.cu:17:"
 
 # ---- loads that an atomic operation confirms
 

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 
 #include "base/fs.h"
-#include "cli/judge/cuda_host.h"
+#include "cli/judge/cuda_needed.h"
 #include "cli/judge/cuda_source.h"
 #include "cli/run/trial.h"
 #include "kernels-src/driver/element.h"
@@ -725,19 +725,27 @@ static groat_status check_name(work *w)
 
 static groat_status read_source(work *w)
 {
-    groat__str judged = {0};
+    const groat__list *includes = &w->cli->values.includes;
+    const groat__cuda_search search = {includes->item, includes->count,
+                                       groat__cuda_knows};
+    const char *entry = w->cli->values.entry;
+    groat__str needed = {0};
     groat_status status = groat__cuda_files_read(&w->files, w->file, w->shown,
-                                                 groat__cuda_knows, &w->error);
+                                                 &search, &w->error);
 
     if (status)
         return status;
-    groat__cuda_drop_unused(w->files.text.data, w->cli->values.entry, &judged);
-    status =
-        judged.failed
-            ? groat__fail(&w->error, GROAT_NO_MEMORY, "out of memory")
-            : groat__cuda_read(&w->files, judged.data ? judged.data : "",
-                               w->cli->values.entry, &w->source, &w->error);
-    groat__str_free(&judged);
+    groat__cuda_drop_unneeded(w->files.text.data, entry, &needed);
+    status = needed.failed
+                 ? groat__fail(&w->error, GROAT_NO_MEMORY, "out of memory")
+                 : groat__cuda_read(&w->files, needed.data ? needed.data : "",
+                                    entry, &w->source, &w->error);
+    groat__str_free(&needed);
+    if (w->source.left_out.len > 0 && !w->source.left_out.failed)
+        groat__cli_say(w->cli,
+                       "left out, as there is no such file beside the one that "
+                       "includes it, nor in --include: %s",
+                       w->source.left_out.data);
     return status;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cuda_files.c - puts the headers that lie beside a file of CUDA C++ into its
- * text, in the places of their #includes.
+ * cuda_files.c - puts the headers of a file of CUDA C++ into its text, in the
+ * places of their #includes.
  *
  * Owns what line of the whole is from which file.  A header is read once, as if
  * it had a guard, whatever #if its #include is in.
@@ -25,7 +25,7 @@ typedef groat__cuda_token token;
 /* What is the same for all files of a reading. */
 typedef struct reading {
     groat__cuda_files *files;
-    bool (*is_ours)(const char *name, size_t len);
+    const groat__cuda_search *search;
     int line; /* of the end of the whole text */
     groat_error *error;
 } reading;
@@ -78,7 +78,7 @@ static groat_status read_text(const char *path, char **text, groat_error *error)
                        "%s has a byte of 0: it is no source", path);
 }
 
-/* Appends a name beside a file's. */
+/* Appends a header's name in the folder of a file. */
 static void add_beside(groat__str *out, const char *path, const token *name)
 {
     const char *slash = *name->at == '/' ? NULL : strrchr(path, '/');
@@ -116,8 +116,9 @@ static groat_status add_file(reading *r, const char *path, const char *shown,
                : GROAT_OK;
 }
 
-/* The name of #include "NAME", behind the sign; or no token. */
-static token quoted_name(const char *at)
+/* The name of an #include, behind the sign, that a #line can show; or no
+ * token. */
+static token included_name(const char *at)
 {
     token name = {"", 0, 0};
 
@@ -125,40 +126,58 @@ static token quoted_name(const char *at)
     if (strncmp(at, "include", 7) != 0)
         return name;
     at += 7 + strspn(at + 7, " \t");
-    if (*at == '"')
-        name = (token){at + 1, strcspn(at + 1, "\"\n"), 0};
+    if (*at == '"' || *at == '<')
+        name = (token){at + 1, strcspn(at + 1, "\">\n"), 0};
+    if (memchr(name.at, '\\', name.len) != NULL)
+        name.len = 0;
     return name;
 }
 
-/* Whether a header is to be read: nothing stands in for it, it is beside the
- * file, and its name can stand in a #line. */
-static bool is_beside(const reading *r, size_t from, const token *name,
-                      groat__str *path)
+static bool is_there(const groat__str *path)
 {
+    struct stat st;
+
+    return !path->failed && stat(path->data, &st) == 0 && S_ISREG(st.st_mode) &&
+           access(path->data, R_OK) == 0;
+}
+
+/* Finds a header beside the file that includes it by a quoted name, else in the
+ * folders; `path` and `shown` become its name and that in findings. */
+static bool find_header(const reading *r, size_t from, const token *name,
+                        groat__str *path, groat__str *shown)
+{
+    const groat__cuda_search *search = r->search;
+
     groat__str_clear(path);
-    if (name->len == 0 || memchr(name->at, '\\', name->len) != NULL ||
-        r->is_ours(name->at, name->len))
+    groat__str_clear(shown);
+    if (name->len == 0 || search->is_ours(name->at, name->len))
         return false;
     add_beside(path, r->files->files[from].path.data, name);
-    return !path->failed && access(path->data, R_OK) == 0;
+    add_beside(shown, r->files->files[from].shown.data, name);
+    if (name->at[-1] == '"' && is_there(path))
+        return true;
+    for (size_t i = 0; i < search->folder_count; i++) {
+        groat__str_clear(path);
+        groat__str_addf(path, "%s/%.*s", search->folders[i], (int)name->len,
+                        name->at);
+        groat__str_clear(shown);
+        groat__str_addn(shown, name->at, name->len);
+        if (is_there(path))
+            return true;
+    }
+    return false;
 }
 
 static groat_status read_file(reading *r, size_t file);
 
 /* Puts the header at a path in the place of its #include. */
 static groat_status expand(reading *r, size_t from, const char *path,
-                           const token *name, int line)
+                           const char *shown, int line)
 {
     static const char end[] = "\n";
     size_t file = GROAT__CUDA_FILES;
-    groat__str shown = {0};
-    groat_status status;
+    groat_status status = add_file(r, path, shown, &file);
 
-    add_beside(&shown, r->files->files[from].shown.data, name);
-    status = shown.failed
-                 ? groat__fail(r->error, GROAT_NO_MEMORY, "out of memory")
-                 : add_file(r, path, shown.data, &file);
-    groat__str_free(&shown);
     if (status != GROAT_OK || file == GROAT__CUDA_FILES)
         return status;
     status = begin_part(r, file, 1);
@@ -176,6 +195,7 @@ static groat_status read_file(reading *r, size_t file)
     const char *done = text ? groat__skip_mark(text) : NULL;
     groat__cuda_cursor c = {done, 1, true};
     groat__str path = {0};
+    groat__str shown = {0};
 
     while (status == GROAT_OK) {
         bool fresh;
@@ -189,26 +209,30 @@ static groat_status read_file(reading *r, size_t file)
             break;
         if (!fresh || *t.at != '#')
             continue;
-        name = quoted_name(c.at);
-        if (!is_beside(r, file, &name, &path))
+        name = included_name(c.at);
+        if (!find_header(r, file, &name, &path, &shown))
             continue;
         add(r, done, t.at);
-        status = expand(r, file, path.data, &name, t.line);
+        status = shown.failed
+                     ? groat__fail(r->error, GROAT_NO_MEMORY, "out of memory")
+                     : expand(r, file, path.data, shown.data, t.line);
         c.at += strcspn(c.at, "\n");
         done = c.at;
     }
     if (status == GROAT_OK)
         add(r, done, done + strlen(done));
     groat__str_free(&path);
+    groat__str_free(&shown);
     free(text);
     return status;
 }
 
-groat_status groat__cuda_files_read(
-    groat__cuda_files *files, const char *path, const char *shown,
-    bool (*is_ours)(const char *name, size_t len), groat_error *error)
+groat_status groat__cuda_files_read(groat__cuda_files *files, const char *path,
+                                    const char *shown,
+                                    const groat__cuda_search *search,
+                                    groat_error *error)
 {
-    reading r = {files, is_ours, 1, error};
+    reading r = {files, search, 1, error};
     groat_status status;
     size_t main = 0;
 

@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "groat.h"
 
-enum { GROAT__CUDA_FILES = 64, GROAT__CUDA_PARTS = 2 * GROAT__CUDA_FILES };
+enum { GROAT__CUDA_FILES = 256, GROAT__CUDA_PARTS = 2 * GROAT__CUDA_FILES };
 
 /* Lines of one file that follow each other in the whole text. */
 typedef struct groat__cuda_part {
@@ -34,13 +34,20 @@ typedef struct groat__cuda_files {
     size_t part_count;
 } groat__cuda_files;
 
-/* Reads a file, which findings call `shown`, and the headers that it includes
- * by a quoted name, each once: those that `is_ours` knows, and those that are
- * not beside the file that includes them, stay #includes.  Errors: IO,
- * NO_MEMORY, INVALID (a byte of 0, more than GROAT__CUDA_FILES files). */
-groat_status groat__cuda_files_read(
-    groat__cuda_files *files, const char *path, const char *shown,
-    bool (*is_ours)(const char *name, size_t len), groat_error *error);
+/* Where headers are looked for. */
+typedef struct groat__cuda_search {
+    const char *const *folders; /* besides that of the file which includes it */
+    size_t folder_count;
+    bool (*is_ours)(const char *name, size_t len); /* those are not read */
+} groat__cuda_search;
+
+/* Reads a file, which findings call `shown`, and the headers that it includes,
+ * each once: those that are not found stay #includes.  Errors: IO, NO_MEMORY,
+ * INVALID (a byte of 0, more than GROAT__CUDA_FILES files). */
+groat_status groat__cuda_files_read(groat__cuda_files *files, const char *path,
+                                    const char *shown,
+                                    const groat__cuda_search *search,
+                                    groat_error *error);
 void groat__cuda_files_free(groat__cuda_files *files);
 
 /* Returns the name in findings of the file that a line of the whole text is

@@ -110,22 +110,26 @@ void groat__cuda_see(groat__cuda_param *param, groat__cuda_seen *s,
     s->name = *t;
 }
 
-bool groat__cuda_finish(groat__cuda_param *param, groat__cuda_seen *s)
+void groat__cuda_finish(groat__cuda_param *param, groat__cuda_seen *s,
+                        size_t number)
 {
-    bool named = s->base.len > 0;
+    bool named = s->base.len > 0; /* else the only word is its type's */
+    const char *end = named ? s->name.at : s->name.at + s->name.len;
 
-    if (named) {
+    if (named)
         groat__str_addn(&param->name, s->name.at, s->name.len);
-        groat__str_addn(&param->type, s->start,
-                        (size_t)(s->name.at - s->start));
-        while (param->type.len > 0 &&
-               isspace((unsigned char)param->type.data[param->type.len - 1]))
-            param->type.data[--param->type.len] = '\0';
+    else
+        groat__str_addf(&param->name, "unnamed%zu", number);
+    groat__str_addn(&param->type, s->start, (size_t)(end - s->start));
+    while (param->type.len > 0 &&
+           isspace((unsigned char)param->type.data[param->type.len - 1]))
+        param->type.data[--param->type.len] = '\0';
+    if (!named)
+        groat__str_addn(&s->base, s->name.at, s->name.len);
+    if (!s->base.failed)
         param->dtype = dtype_of(s->base.data);
-    }
     groat__str_free(&s->base);
     *s = (groat__cuda_seen){0};
-    return named && !param->name.failed && !param->type.failed;
 }
 
 /* ---- members --------------------------------------------------------------

@@ -108,8 +108,8 @@ static void replace(reader *r, const char *from, const char *text)
     r->done = r->c.at;
 }
 
-/* Returns whether an #include is allowed; *ours becomes the header that stands
- * in for it besides cuda_compat.h, or NULL. */
+/* Returns whether a header is not missed; *ours becomes the one that stands in
+ * for it besides cuda_compat.h, or NULL. */
 static bool find_header(const token *name, const char **ours)
 {
     static const struct {
@@ -117,6 +117,9 @@ static bool find_header(const token *name, const char **ours)
     } extra[] = {{"cuda_fp16.h", "cuda_floats.h"},
                  {"cuda_bf16.h", "cuda_floats.h"},
                  {"cuda_fp8.h", "cuda_floats.h"},
+                 {"cublas_v2.h", "cuda_floats.h"},
+                 {"cublasLt.h", "cuda_floats.h"},
+                 {"torch/extension.h", "cuda_floats.h"},
                  {"mma.h", "cuda_wmma.h"},
                  {"cooperative_groups.h", "cuda_groups.h"},
                  {"cooperative_groups/reduce.h", "cuda_groups.h"},
@@ -162,30 +165,31 @@ bool groat__cuda_knows(const char *name, size_t len)
     return find_header(&t, &ours);
 }
 
-/* Removes an #include that a header of ours stands in for; refuses others. */
+/* Removes an #include; notes one that nothing stands in for. */
 static groat_status read_include(reader *r, const token *sign)
 {
     groat__str *headers = &r->out->headers;
+    groat__str *left_out = &r->out->left_out;
     const char *ours;
     token name;
 
     r->c.at += strspn(r->c.at, " \t");
     r->c.at += *r->c.at == '<' || *r->c.at == '"';
     name = (token){r->c.at, strcspn(r->c.at, ">\"\n"), r->c.line};
+    if (name.len == 0)
+        return refuse(r, name.line, "no name of a header", sign);
     r->c.at += strcspn(r->c.at, "\n");
-    if (find_header(&name, &ours)) {
-        if (ours && (!headers->len || !strstr(headers->data, ours)))
-            groat__str_addf(headers, "#include \"../common/%s\"\n", ours);
-        replace(r, sign->at, "");
-        return GROAT_OK;
+    replace(r, sign->at, "");
+    if (!find_header(&name, &ours)) {
+        int own;
+        const char *file = groat__cuda_files_at(r->files, name.line, &own);
+
+        groat__str_addf(left_out, "%s%.*s (%s:%d)", left_out->len ? ", " : "",
+                        (int)name.len, name.at, file, own);
+    } else if (ours && (!headers->len || !strstr(headers->data, ours))) {
+        groat__str_addf(headers, "#include \"../common/%s\"\n", ours);
     }
-    return refuse(
-        r, name.line,
-        "groat judge reads a file and the headers beside it; the only others "
-        "allowed are those of CUDA's runtime, pipeline, floats of 16 and 8 "
-        "bits, mma.h, cooperative groups, and some of C's and C++'s standard "
-        "libraries",
-        &name);
+    return GROAT_OK;
 }
 
 /* Whether the file defines a macro, or something else may: names that begin as
@@ -441,38 +445,58 @@ static groat_status check_word(const reader *r, const token *t)
 /* ---- the kernel -----------------------------------------------------------
  */
 
+/* Reads a directive among parameters: of the branches of an #if the first that
+ * may be compiled counts. */
+static groat_status read_branch(reader *r, const token *sign)
+{
+    const char *word = r->c.at + strspn(r->c.at, " \t");
+
+    if (strncmp(word, "el", 2) != 0)
+        return read_directive(r, sign);
+    skip_dead(r);
+    return GROAT_OK;
+}
+
 static groat_status read_params(reader *r, const token *kernel)
 {
     groat__cuda_source *out = r->out;
     groat__cuda_seen s = {0};
+    groat_status status = GROAT_OK;
     int depth = 1;
 
-    while (depth > 0) {
-        token t = take(r);
-        groat_status status = check_word(r, &t);
-        bool named = true;
+    while (status == GROAT_OK && depth > 0) {
+        bool fresh;
+        token t;
         bool cut;
 
-        if (status != GROAT_OK) {
-            groat__str_free(&s.base);
-            return status;
+        skip(r);
+        fresh = r->c.fresh;
+        t = take(r);
+        if (fresh && is(&t, "#")) {
+            status = read_branch(r, &t);
+            continue;
         }
         if (t.len == 1)
             depth +=
                 (*t.at == '(' || *t.at == '<') - (*t.at == ')' || *t.at == '>');
         cut = depth == 0 || (depth == 1 && is(&t, ","));
-        if (t.len > 0 && out->param_count < GROAT__CUDA_PARAMS && !cut)
+        status = check_word(r, &t);
+        if (status == GROAT_OK &&
+            (t.len == 0 || out->param_count == GROAT__CUDA_PARAMS))
+            status = refuse(r, kernel->line,
+                            "a kernel has 64 parameters at most", kernel);
+        if (status != GROAT_OK)
+            break;
+        if (!cut) {
             groat__cuda_see(&out->params[out->param_count], &s, &t);
-        if (cut && s.start != NULL)
-            named = groat__cuda_finish(&out->params[out->param_count++], &s);
-        if (t.len > 0 && out->param_count < GROAT__CUDA_PARAMS && named)
-            continue;
-        groat__str_free(&s.base);
-        return refuse(r, kernel->line,
-                      "a kernel's parameters have names, and are 31 at most",
-                      kernel);
+        } else if (s.name.len > 0) {
+            groat__cuda_finish(&out->params[out->param_count], &s,
+                               out->param_count + 1);
+            out->param_count++;
+        }
     }
-    return GROAT_OK;
+    groat__str_free(&s.base);
+    return status;
 }
 
 /* Appends a name with the namespaces that are open. */
@@ -612,104 +636,8 @@ static groat_status read_kernel(reader *r)
     return read_params(r, &name);
 }
 
-/* ---- functions of the host ------------------------------------------------
+/* ---- where the reader is --------------------------------------------------
  */
-
-/* Whether the file has the name anywhere else. */
-static bool is_elsewhere(const reader *r, const token *name)
-{
-    reader all = *r;
-    token t;
-
-    all.c.at = r->text;
-    while ((t = take(&all)).len > 0)
-        if (t.at != name->at && t.len == name->len &&
-            strncmp(t.at, name->at, t.len) == 0)
-            return true;
-    return false;
-}
-
-/* Whether the file has a body of the function, wherever it is. */
-static bool has_body(const reader *r, const token *name)
-{
-    reader all = *r;
-    token t;
-
-    all.c.at = r->text;
-    while ((t = take(&all)).len > 0)
-        if (t.len == name->len && strncmp(t.at, name->at, t.len) == 0) {
-            reader ahead = all;
-
-            t = take(&ahead);
-            if (!is(&t, "("))
-                continue;
-            (void)take_to(&ahead, '(', ')');
-            t = take(&ahead);
-            if (is(&t, "{"))
-                return true;
-        }
-    return false;
-}
-
-/* Reads a declaration from its first token; returns the name of a function
- * without a body, or no token. */
-static token read_declaration(reader *r, token t)
-{
-    const token none = {"", 0, 0};
-    const bool function =
-        !is(&t, "typedef") && !is(&t, "using") && !is(&t, "static_assert");
-    token name = none;
-    token last = none;
-
-    for (; t.len > 0; t = take_text(r)) {
-        if (is(&t, ";"))
-            return name;
-        if (is(&t, "=") || is(&t, "{")) {
-            while (t.len > 0 && !is(&t, ";") && !is(&t, "{"))
-                t = take_text(r);
-            if (is(&t, "{"))
-                (void)take_to(r, '{', '}');
-            return none;
-        }
-        if (is(&t, "(")) {
-            if (function && name.len == 0 && groat__is_word(*last.at) &&
-                strncmp(last.at, "__", 2) != 0)
-                name = last;
-            (void)take_to(r, '(', ')');
-        }
-        last = t;
-    }
-    return none;
-}
-
-/* Refuses functions that are declared extern "C", have no body and are used:
- * they are the host's, and the loader would find them.  `r` is a copy, behind
- * "extern". */
-static groat_status check_extern(reader r)
-{
-    groat_status status = GROAT_OK;
-    token t = take(&r);
-    bool block;
-
-    if (!is(&t, "\"C\""))
-        return GROAT_OK;
-    t = take_text(&r);
-    block = is(&t, "{");
-    t = block ? take_text(&r) : t;
-    while (status == GROAT_OK && t.len > 0 && !is(&t, "}")) {
-        token name = read_declaration(&r, t);
-
-        if (name.len > 0 && !has_body(&r, &name) && is_elsewhere(&r, &name))
-            status = refuse(&r, name.line,
-                            "host functions are not judged: a kernel may call "
-                            "what its file and CUDA's headers define",
-                            &name);
-        if (!block)
-            break;
-        t = take_text(&r);
-    }
-    return status;
-}
 
 /* Opens a namespace, behind its first word; an alias has no brace.  An inline
  * one need not be named. */
@@ -730,6 +658,19 @@ static void read_namespace(reader *r, bool inlined)
         r->spaces[r->space_count++] =
             (space){first.at, inlined ? 0 : len, r->depth};
     r->depth++;
+}
+
+/* Makes what is declared extern "C" the file's own: else the loader would find
+ * the host's functions that have the name. */
+static void read_extern(reader *r)
+{
+    reader ahead = *r;
+    token t = take(&ahead);
+
+    if (!is(&t, "\"C\""))
+        return;
+    *r = ahead;
+    replace(r, t.at, "\"C++\"");
 }
 
 /* Follows what a kernel's name depends on. */
@@ -787,7 +728,7 @@ static groat_status read_all(reader *r)
         } else if (is(&t, "static") || is(&t, "__shared__")) {
             read_static(r, &t);
         } else if (is(&t, "extern")) {
-            status = check_extern(*r);
+            read_extern(r);
         } else if (is(&t, "__global__")) {
             status = read_kernel(r);
         } else {
@@ -829,7 +770,7 @@ groat_status groat__cuda_read(const groat__cuda_files *files, const char *text,
     groat__str_add(&out->text, r.done);
     out->own_count = out->param_count;
     if (out->text.failed || out->entry.failed || out->kernels.failed ||
-        out->headers.failed)
+        out->headers.failed || out->left_out.failed)
         return groat__fail(error, GROAT_NO_MEMORY,
                            "no memory for the text of %s", file);
     if (r.several)
@@ -864,4 +805,5 @@ void groat__cuda_free(groat__cuda_source *source)
     groat__str_free(&source->kernels);
     groat__str_free(&source->entry);
     groat__str_free(&source->headers);
+    groat__str_free(&source->left_out);
 }

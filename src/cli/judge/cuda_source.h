@@ -12,7 +12,7 @@
 #include "cli/judge/cuda_params.h"
 #include "groat.h"
 
-enum { GROAT__CUDA_PARAMS = 32 };
+enum { GROAT__CUDA_PARAMS = 64 };
 
 typedef struct groat__cuda_source {
     groat__str text; /* lines as in the file; its includes and extern      *
@@ -27,6 +27,8 @@ typedef struct groat__cuda_source {
     unsigned most_threads; /* of its __launch_bounds__, if a number; else 0 */
     groat__str entry;   /* as given, with the namespaces that were seen     */
     groat__str headers; /* #include lines of ours for those it includes     */
+    groat__str
+        left_out;       /* #includes that nothing stands in for, for messages */
     groat__str kernels; /* names of all __global__ functions, for messages  */
 } groat__cuda_source;
 

@@ -117,15 +117,20 @@ token groat__cuda_take_to(groat__cuda_cursor *c, char open, char close)
     return all;
 }
 
+void groat__cuda_skip_directive(groat__cuda_cursor *c)
+{
+    while (*c->at != '\0' && *c->at != '\n') {
+        c->line += c->at[0] == '\\' && c->at[1] == '\n';
+        c->at += c->at[0] == '\\' && c->at[1] != '\0' ? 2 : 1;
+    }
+}
+
 token groat__cuda_take_text(groat__cuda_cursor *c)
 {
     token t = groat__cuda_take(c);
 
     while (groat__cuda_is(&t, "#")) {
-        while (*c->at != '\0' && *c->at != '\n') {
-            c->line += c->at[0] == '\\' && c->at[1] == '\n';
-            c->at += c->at[0] == '\\' && c->at[1] != '\0' ? 2 : 1;
-        }
+        groat__cuda_skip_directive(c);
         t = groat__cuda_take(c);
     }
     return t;

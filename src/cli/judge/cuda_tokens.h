@@ -29,6 +29,8 @@ groat__cuda_token groat__cuda_take(groat__cuda_cursor *c);
 /* Reads from after an opening bracket up to the matching closing one. */
 groat__cuda_token groat__cuda_take_to(groat__cuda_cursor *c, char open,
                                       char close);
+/* Skips to the end of a line of the preprocessor, behind its "#". */
+void groat__cuda_skip_directive(groat__cuda_cursor *c);
 /* Skips lines of the preprocessor; returns the token behind them. */
 groat__cuda_token groat__cuda_take_text(groat__cuda_cursor *c);
 

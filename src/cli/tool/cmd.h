@@ -60,10 +60,11 @@ typedef struct groat__values {
     groat__list targets; /* of commands that take several                 */
     groat__list inputs;
     groat__list expected;
-    groat__list outputs; /* of run and judge */
-    groat__list args;    /* of --arg */
-    groat__list buffers; /* of judge and attention */
-    const char *score;   /* of attention */
+    groat__list outputs;  /* of run and judge */
+    groat__list args;     /* of --arg */
+    groat__list buffers;  /* of judge and attention */
+    groat__list includes; /* of judge */
+    const char *score;    /* of attention */
     const char *entry;
     const char *block;
     uint64_t shared_bytes;
