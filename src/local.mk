@@ -350,6 +350,8 @@ groat_SOURCES += \
 	%D%/cli/judge/cuda_needed.h \
 	%D%/cli/judge/cuda_params.c \
 	%D%/cli/judge/cuda_params.h \
+	%D%/cli/judge/cuda_ptx.c \
+	%D%/cli/judge/cuda_ptx.h \
 	%D%/cli/judge/cuda_source.c \
 	%D%/cli/judge/cuda_source.h \
 	%D%/cli/judge/cuda_tokens.c \

@@ -555,6 +555,9 @@ fails() {
     says "$1 at its line" "bad.cu:$3:"
     says "$1 in words" "$4"
 }
+fails "another instruction" '__global__ void k() {
+    asm volatile("wgmma.fence.sync.aligned;");
+}' 2 "'wgmma_fence_sync_aligned'"
 bodiless="a function that the kernel calls has no body"
 fails "a function of the host" 'extern "C" int system(const char *);
 __global__ void k() { system("true"); }' 1 "$bodiless"

@@ -54,10 +54,6 @@ expect "headers beside the file" 0 judge $file $launch --buffer x=33 --buffer y=
 expect "a fault in a header" 1 judge $file $launch --buffer x=32 --buffer y=33
 says "is at its line" "(here at tree/a.h:10); that is x[32], 1 element past the end"
 says "with its text" "return TWO * x[i + 1] * three;"
-# clang++ names no callers of inlined functions.
-callers() {
-    "${GROAT_CXX:-c++}" --version | grep -q clang || says "$@"
-}
 callers "and the caller's" "tree/k.cu:9 in k"
 expect "one behind them" 1 judge $file $launch --buffer x=33 --buffer y=32
 says "is at the file's line" "(here at tree/k.cu:11); that is y[32]"

@@ -15,6 +15,7 @@
 
 #include "base/fs.h"
 #include "cli/judge/cuda_needed.h"
+#include "cli/judge/cuda_ptx.h"
 #include "cli/judge/cuda_source.h"
 #include "cli/run/trial.h"
 #include "kernels-src/driver/element.h"
@@ -730,17 +731,22 @@ static groat_status read_source(work *w)
                                        groat__cuda_knows};
     const char *entry = w->cli->values.entry;
     groat__str needed = {0};
+    groat__str judged = {0};
     groat_status status = groat__cuda_files_read(&w->files, w->file, w->shown,
                                                  &search, &w->error);
 
     if (status)
         return status;
     groat__cuda_drop_unneeded(w->files.text.data, entry, &needed);
-    status = needed.failed
+    if (!needed.failed && groat__cuda_read_ptx(needed.data, &judged))
+        groat__str_add(&w->source.headers,
+                       "#include \"../common/cuda_ptx.h\"\n");
+    status = needed.failed || judged.failed
                  ? groat__fail(&w->error, GROAT_NO_MEMORY, "out of memory")
-                 : groat__cuda_read(&w->files, needed.data ? needed.data : "",
+                 : groat__cuda_read(&w->files, judged.data ? judged.data : "",
                                     entry, &w->source, &w->error);
     groat__str_free(&needed);
+    groat__str_free(&judged);
     if (w->source.left_out.len > 0 && !w->source.left_out.failed)
         groat__cli_say(w->cli,
                        "left out, as there is no such file beside the one that "

@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inline PTX: groat judge makes each instruction of an asm statement a call of
+// the function here that has its name, with "_" for dots and colons.  Operands
+// come in PTX's order without braces; an address is that of a variable, or, of
+// shared memory, the number of bytes in front of it.  Fences and hints do
+// nothing, since the judge runs blocks as if stores were seen in order.
+// (PTX ISA, the instruction set.)
+#pragma once
+
+#include "cuda_floats.h"
+#include "mma_sync_cpu.h"
+
+// What shared memory's addresses are to PTX.
+GROAT_LANES size_t __cvta_generic_to_shared(const void *address)
+{
+    return groat::shared_address(address);
+}
+
+namespace groat {
+namespace ptx {
+
+typedef bool reg_pred;
+typedef unsigned short reg_b16, reg_u16;
+typedef short reg_s16;
+typedef unsigned reg_b32, reg_u32;
+typedef int reg_s32;
+typedef unsigned long long reg_b64, reg_u64;
+typedef long long reg_s64;
+typedef float reg_f32;
+typedef double reg_f64;
+
+GROAT_LANES float bits(unsigned word)
+{
+    return bits_float(word);
+}
+
+GROAT_LANES unsigned long long at(unsigned long long address)
+{
+    return address;
+}
+
+GROAT_LANES unsigned long long at(const volatile void *address)
+{
+    return (unsigned long long)address;
+}
+
+// An address of shared memory, however it is given.
+GROAT_LANES unsigned in_shared(unsigned long long address)
+{
+    return address >> 32 != 0 ? shared_address((const void *)address)
+                              : (unsigned)address;
+}
+
+// Where an address is.
+GROAT_LANES unsigned long long place(unsigned long long address)
+{
+    return address >> 32 != 0 ? address
+                              : (unsigned long long)cpu_env->shared + address;
+}
+
+// A register of 4 bytes, whatever its type.
+template <class T> GROAT_LANES unsigned word(const T &from)
+{
+    unsigned bits;
+
+    static_assert(sizeof(T) == 4, "this operand of the PTX has 4 bytes");
+    __builtin_memcpy(&bits, &from, 4);
+    return bits;
+}
+
+template <class T> GROAT_LANES void put(T &to, unsigned bits)
+{
+    static_assert(sizeof(T) == 4, "this operand of the PTX has 4 bytes");
+    __builtin_memcpy(&to, &bits, 4);
+}
+
+// ---- moves, predicates, special registers
+
+#define GROAT_PTX_MOVE(name) \
+    template <class T, class F> GROAT_LANES void name(T &to, F from) \
+    { \
+        to = (T)from; \
+    }
+
+GROAT_PTX_MOVE(mov_b32)
+GROAT_PTX_MOVE(mov_u32)
+GROAT_PTX_MOVE(mov_s32)
+GROAT_PTX_MOVE(mov_f32)
+GROAT_PTX_MOVE(mov_b64)
+GROAT_PTX_MOVE(mov_u64)
+GROAT_PTX_MOVE(cvt_u32_u64)
+GROAT_PTX_MOVE(cvt_u64_u32)
+
+template <class T, class F> GROAT_LANES void cvta_to_shared_u64(T &to, F from)
+{
+    to = (T)in_shared(at(from));
+}
+
+#define GROAT_PTX_COMPARE(name, op) \
+    template <class A, class B> \
+    GROAT_LANES void setp_##name(bool &to, A a, B b) \
+    { \
+        to = a op(A) b; \
+    }
+
+#define GROAT_PTX_COMPARES(name, op) \
+    GROAT_PTX_COMPARE(name##_b32, op) \
+    GROAT_PTX_COMPARE(name##_u32, op) \
+    GROAT_PTX_COMPARE(name##_s32, op) \
+    GROAT_PTX_COMPARE(name##_f32, op)
+
+GROAT_PTX_COMPARES(eq, ==)
+GROAT_PTX_COMPARES(ne, !=)
+GROAT_PTX_COMPARES(lt, <)
+GROAT_PTX_COMPARES(le, <=)
+GROAT_PTX_COMPARES(gt, >)
+GROAT_PTX_COMPARES(ge, >=)
+
+GROAT_LANES unsigned special_laneid()
+{
+    return lane();
+}
+
+GROAT_LANES unsigned special_smid()
+{
+    return 0;
+}
+
+GROAT_LANES unsigned special_clock()
+{
+    return (unsigned)clock64();
+}
+
+GROAT_LANES unsigned long long special_globaltimer()
+{
+    return (unsigned long long)clock64();
+}
+
+template <class T>
+GROAT_LANES void lop3_b32(T &to, unsigned a, unsigned b, unsigned c,
+                          unsigned table)
+{
+    unsigned all = 0;
+
+    for (unsigned i = 0; i < 8; i++)
+        if (table >> i & 1)
+            all |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
+    put(to, all);
+}
+
+// ---- functions of floats
+
+#define GROAT_PTX_FUNCTION(name, value) \
+    GROAT_LANES void name(float &to, float x) \
+    { \
+        to = value; \
+    }
+
+GROAT_PTX_FUNCTION(ex2_approx_f32, exp2f(x))
+GROAT_PTX_FUNCTION(ex2_approx_ftz_f32, exp2f(x))
+GROAT_PTX_FUNCTION(lg2_approx_f32, log2f(x))
+GROAT_PTX_FUNCTION(lg2_approx_ftz_f32, log2f(x))
+GROAT_PTX_FUNCTION(rcp_approx_f32, 1 / x)
+GROAT_PTX_FUNCTION(rcp_approx_ftz_f32, 1 / x)
+GROAT_PTX_FUNCTION(rsqrt_approx_f32, rsqrtf(x))
+GROAT_PTX_FUNCTION(rsqrt_approx_ftz_f32, rsqrtf(x))
+GROAT_PTX_FUNCTION(sqrt_approx_f32, sqrtf(x))
+GROAT_PTX_FUNCTION(sqrt_approx_ftz_f32, sqrtf(x))
+GROAT_PTX_FUNCTION(sin_approx_f32, sinf(x))
+GROAT_PTX_FUNCTION(cos_approx_f32, cosf(x))
+GROAT_PTX_FUNCTION(tanh_approx_f32, tanhf(x))
+
+#define GROAT_PTX_SUM(name, op) \
+    template <class T, class A, class B> \
+    GROAT_LANES void name(T &to, A a, B b) \
+    { \
+        to = (T)(a op(A) b); \
+    }
+
+GROAT_PTX_SUM(add_u32, +)
+GROAT_PTX_SUM(add_s32, +)
+GROAT_PTX_SUM(add_f32, +)
+GROAT_PTX_SUM(add_u64, +)
+GROAT_PTX_SUM(sub_u32, -)
+GROAT_PTX_SUM(sub_s32, -)
+GROAT_PTX_SUM(sub_f32, -)
+GROAT_PTX_SUM(mul_f32, *)
+
+GROAT_LANES void fma_rn_f32(float &to, float a, float b, float c)
+{
+    to = fmaf(a, b, c);
+}
+
+// Saturates: a NaN becomes 0.
+template <class T> GROAT_LANES void cvt_rni_sat_s8_f32(T &to, float x)
+{
+    to = (T)(x != x ? 0 : (int)rintf(fminf(fmaxf(x, -128.f), 127.f)));
+}
+
+#define GROAT_PTX_HALVES(name, function) \
+    template <class T, class... F> GROAT_LANES void name(T &to, const F &...x) \
+    { \
+        put(to, word(function(halves(x)...))); \
+    }
+
+template <class T> GROAT_LANES __half2 halves(const T &x)
+{
+    const unsigned both = word(x);
+    __half2 pair;
+
+    __builtin_memcpy(&pair, &both, 4);
+    return pair;
+}
+
+GROAT_PTX_HALVES(add_f16x2, __hadd2)
+GROAT_PTX_HALVES(sub_f16x2, __hsub2)
+GROAT_PTX_HALVES(mul_f16x2, __hmul2)
+GROAT_PTX_HALVES(fma_rn_f16x2, __hfma2)
+
+// ---- loads and stores
+
+#define GROAT_PTX_MEMORY_OF(load, store, type) \
+    template <class T> \
+    GROAT_LANES void load##_##type(T &to, unsigned long long from) \
+    { \
+        put(to, *(const unsigned *)place(from)); \
+    } \
+    template <class T> \
+    GROAT_LANES void load##_v4_##type(T &a, T &b, T &c, T &d, \
+                                      unsigned long long from) \
+    { \
+        const uint4 all = *(const uint4 *)place(from); \
+        put(a, all.x); \
+        put(b, all.y); \
+        put(c, all.z); \
+        put(d, all.w); \
+    } \
+    template <class T> \
+    GROAT_LANES void store##_##type(unsigned long long to, T from) \
+    { \
+        *(unsigned *)place(to) = word(from); \
+    } \
+    template <class T> \
+    GROAT_LANES void store##_v4_##type(unsigned long long to, T a, T b, T c, \
+                                       T d) \
+    { \
+        *(uint4 *)place(to) = uint4{word(a), word(b), word(c), word(d)}; \
+    }
+
+#define GROAT_PTX_MEMORY(load, store) \
+    GROAT_PTX_MEMORY_OF(load, store, b32) \
+    GROAT_PTX_MEMORY_OF(load, store, u32) \
+    GROAT_PTX_MEMORY_OF(load, store, s32) \
+    GROAT_PTX_MEMORY_OF(load, store, f32)
+
+GROAT_PTX_MEMORY(ld_global, st_global)
+GROAT_PTX_MEMORY(ld_shared, st_shared)
+GROAT_PTX_MEMORY(ld_global_nc, st_global_wb)
+GROAT_PTX_MEMORY(ld_global_ca, st_global_cs)
+GROAT_PTX_MEMORY(ld_global_cg, st_global_cg)
+GROAT_PTX_MEMORY(ld_global_cs, st_global_wt)
+GROAT_PTX_MEMORY(ld_global_nc_L1_no_allocate, st_global_L1_no_allocate)
+
+#define GROAT_PTX_FLAG_OF(load, store, type) \
+    template <class T> \
+    GROAT_LANES void load##_##type(T &to, unsigned long long from) \
+    { \
+        put(to, load_again((const unsigned *)from)); \
+    } \
+    template <class T> \
+    GROAT_LANES void store##_##type(unsigned long long to, T from) \
+    { \
+        *(volatile unsigned *)to = word(from); \
+    }
+
+#define GROAT_PTX_FLAGS(load, store) \
+    GROAT_PTX_FLAG_OF(load, store, b32) \
+    GROAT_PTX_FLAG_OF(load, store, u32) \
+    GROAT_PTX_FLAG_OF(load, store, s32)
+
+GROAT_PTX_FLAGS(ld_volatile_global, st_volatile_global)
+GROAT_PTX_FLAGS(ld_global_acquire_gpu, st_global_release_gpu)
+GROAT_PTX_FLAGS(ld_acquire_gpu_global, st_release_gpu_global)
+GROAT_PTX_FLAGS(ld_acquire_gpu, st_release_gpu)
+
+#define GROAT_PTX_ADD(name, type) \
+    GROAT_LANES void red_##name(unsigned long long to, type by) \
+    { \
+        atomicAdd((type *)to, by); \
+    } \
+    GROAT_LANES void atom_##name(type &old, unsigned long long to, type by) \
+    { \
+        old = atomicAdd((type *)to, by); \
+    }
+
+#define GROAT_PTX_ADDS(type, c_type) \
+    GROAT_PTX_ADD(global_add_##type, c_type) \
+    GROAT_PTX_ADD(add_release_gpu_##type, c_type) \
+    GROAT_PTX_ADD(release_gpu_global_add_##type, c_type) \
+    GROAT_PTX_ADD(acq_rel_gpu_global_add_##type, c_type)
+
+GROAT_PTX_ADDS(u32, unsigned)
+GROAT_PTX_ADDS(s32, int)
+GROAT_PTX_ADDS(f32, float)
+
+// ---- barriers, fences, hints
+
+GROAT_LANES void bar_sync(unsigned barrier, unsigned threads = ~0u)
+{
+    if (barrier != 0 || threads != ~0u)
+        refuse("is at a barrier of a part of the block (bar.sync), which is "
+               "not judged");
+    __syncthreads();
+}
+
+GROAT_LANES void bar_warp_sync(unsigned mask)
+{
+    __syncwarp(mask);
+}
+
+#define GROAT_PTX_NOTHING(name) \
+    template <class... T> GROAT_LANES void name(T...) \
+    { \
+    }
+
+GROAT_PTX_NOTHING(membar_cta)
+GROAT_PTX_NOTHING(membar_gl)
+GROAT_PTX_NOTHING(membar_sys)
+GROAT_PTX_NOTHING(fence_acq_rel_gpu)
+GROAT_PTX_NOTHING(fence_acq_rel_sys)
+GROAT_PTX_NOTHING(nanosleep_u32)
+GROAT_PTX_NOTHING(prefetch_global_L1)
+GROAT_PTX_NOTHING(prefetch_global_L2)
+GROAT_PTX_NOTHING(griddepcontrol_wait)
+GROAT_PTX_NOTHING(griddepcontrol_launch_dependents)
+
+// ---- asynchronous copies
+
+#define GROAT_PTX_COPY(name) \
+    GROAT_LANES void name(unsigned long long to, unsigned long long from, \
+                          unsigned bytes) \
+    { \
+        __pipeline_memcpy_async((void *)place(to), (const void *)from, bytes); \
+    } \
+    GROAT_LANES void name(unsigned long long to, unsigned long long from, \
+                          unsigned bytes, unsigned read) \
+    { \
+        if (read > bytes) \
+            refuse("reads more bytes than those of the copy (cp.async)"); \
+        __pipeline_memcpy_async((void *)place(to), (const void *)from, bytes, \
+                                bytes - read); \
+    }
+
+#define GROAT_PTX_COPIES(name) \
+    GROAT_PTX_COPY(name) \
+    GROAT_PTX_COPY(name##_L2_64B) \
+    GROAT_PTX_COPY(name##_L2_128B) \
+    GROAT_PTX_COPY(name##_L2_256B)
+
+GROAT_PTX_COPIES(cp_async_ca_shared_global)
+GROAT_PTX_COPIES(cp_async_cg_shared_global)
+GROAT_PTX_COPIES(cp_async_ca_shared_cta_global)
+GROAT_PTX_COPIES(cp_async_cg_shared_cta_global)
+
+GROAT_LANES void cp_async_commit_group()
+{
+    __pipeline_commit();
+}
+
+GROAT_LANES void cp_async_wait_group(unsigned groups)
+{
+    __pipeline_wait_prior(groups);
+}
+
+GROAT_LANES void cp_async_wait_all()
+{
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+}
+
+// ---- matrices
+
+// One to four matrices: those whose addresses no lane has to give are the
+// first ones again.
+template <bool transposed>
+GROAT_LANES vec4 load_matrices(unsigned long long from, unsigned matrices)
+{
+    const unsigned own = in_shared(from);
+    const unsigned address =
+        matrices == 4 ? own
+                      : __shfl_sync(~0u, own, lane() % (8 * matrices));
+
+    return transposed ? matrix_load_transposed(address) : matrix_load(address);
+}
+
+#define GROAT_PTX_LOAD_MATRICES(name, transposed) \
+    template <class T> \
+    GROAT_LANES void name(T &a, unsigned long long from) \
+    { \
+        put(a, load_matrices<transposed>(from, 1).x); \
+    } \
+    template <class T> \
+    GROAT_LANES void name(T &a, T &b, unsigned long long from) \
+    { \
+        const vec4 all = load_matrices<transposed>(from, 2); \
+        put(a, all.x); \
+        put(b, all.y); \
+    } \
+    template <class T> \
+    GROAT_LANES void name(T &a, T &b, T &c, T &d, unsigned long long from) \
+    { \
+        const vec4 all = load_matrices<transposed>(from, 4); \
+        put(a, all.x); \
+        put(b, all.y); \
+        put(c, all.z); \
+        put(d, all.w); \
+    }
+
+#define GROAT_PTX_LDMATRIX(count, space) \
+    GROAT_PTX_LOAD_MATRICES(ldmatrix_sync_aligned_m8n8_##count##space, false) \
+    GROAT_PTX_LOAD_MATRICES(ldmatrix_sync_aligned_m8n8_##count##_trans##space, true) \
+    GROAT_PTX_LOAD_MATRICES(ldmatrix_sync_aligned_##count##_m8n8##space, false) \
+    GROAT_PTX_LOAD_MATRICES(ldmatrix_sync_aligned_##count##_trans_m8n8##space, true)
+
+#define GROAT_PTX_LDMATRICES(count) \
+    GROAT_PTX_LDMATRIX(count, _b16) \
+    GROAT_PTX_LDMATRIX(count, _shared_b16) \
+    GROAT_PTX_LDMATRIX(count, _shared_cta_b16)
+
+GROAT_PTX_LDMATRICES(x1)
+GROAT_PTX_LDMATRICES(x2)
+GROAT_PTX_LDMATRICES(x4)
+
+template <class T>
+GROAT_LANES void movmatrix_sync_aligned_m8n8_trans_b16(T &to, const T &from)
+{
+    put(to, matrix_transpose(word(from)));
+}
+
+// D = A * B + C of floats, and of halves.
+template <mma_number type>
+GROAT_LANES void multiply(float (&d)[4], vec4 a, vec2 b, const float (&c)[4])
+{
+    for (int i = 0; i < 4; i++)
+        d[i] = c[i];
+    mma_16x8<type>(d, a, b);
+}
+
+template <class A, class B>
+GROAT_LANES void multiply_halves(A &d0, A &d1, vec4 a, vec2 b, const B &c0,
+                                 const B &c1)
+{
+    const unsigned c[2] = {word(c0), word(c1)};
+    unsigned d[2];
+    float acc[4];
+
+    for (int i = 0; i < 4; i++)
+        acc[i] = f16_value(c[i / 2] >> 16 * (i % 2) & 0xffffu);
+    mma_16x8<mma_f16>(acc, a, b);
+    for (int i = 0; i < 2; i++)
+        d[i] = pack16<mma_f16>(acc[2 * i], acc[2 * i + 1]);
+    put(d0, d[0]);
+    put(d1, d[1]);
+}
+
+#define GROAT_PTX_PRODUCT_16(name, type) \
+    template <class A, class B> \
+    GROAT_LANES void name(float &d0, float &d1, float &d2, float &d3, \
+                          const A &a0, const A &a1, const A &a2, const A &a3, \
+                          const B &b0, const B &b1, float c0, float c1, \
+                          float c2, float c3) \
+    { \
+        float d[4]; \
+        multiply<type>(d, vec4{word(a0), word(a1), word(a2), word(a3)}, \
+                       vec2{word(b0), word(b1)}, {c0, c1, c2, c3}); \
+        d0 = d[0]; \
+        d1 = d[1]; \
+        d2 = d[2]; \
+        d3 = d[3]; \
+    }
+
+// Half as deep: the other half of the numbers are zeros.
+#define GROAT_PTX_PRODUCT_8(name, type) \
+    template <class A, class B> \
+    GROAT_LANES void name(float &d0, float &d1, float &d2, float &d3, \
+                          const A &a0, const A &a1, const B &b0, float c0, \
+                          float c1, float c2, float c3) \
+    { \
+        float d[4]; \
+        multiply<type>(d, vec4{word(a0), word(a1), 0, 0}, vec2{word(b0), 0}, \
+                       {c0, c1, c2, c3}); \
+        d0 = d[0]; \
+        d1 = d[1]; \
+        d2 = d[2]; \
+        d3 = d[3]; \
+    }
+
+GROAT_PTX_PRODUCT_16(mma_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32, mma_f16)
+GROAT_PTX_PRODUCT_16(mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32, mma_bf16)
+GROAT_PTX_PRODUCT_16(mma_sync_aligned_m16n8k32_row_col_f32_e4m3_e4m3_f32, mma_fp8)
+GROAT_PTX_PRODUCT_16(mma_sync_aligned_m16n8k32_row_col_f32_e5m2_e5m2_f32, mma_bf8)
+GROAT_PTX_PRODUCT_8(mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32, mma_f16)
+GROAT_PTX_PRODUCT_8(mma_sync_aligned_m16n8k8_row_col_f32_bf16_bf16_f32, mma_bf16)
+
+template <class D, class A, class B, class C>
+GROAT_LANES void mma_sync_aligned_m16n8k16_row_col_f16_f16_f16_f16(
+    D &d0, D &d1, const A &a0, const A &a1, const A &a2, const A &a3,
+    const B &b0, const B &b1, const C &c0, const C &c1)
+{
+    multiply_halves(d0, d1, vec4{word(a0), word(a1), word(a2), word(a3)},
+                    vec2{word(b0), word(b1)}, c0, c1);
+}
+
+template <class D, class A, class B, class C>
+GROAT_LANES void mma_sync_aligned_m16n8k8_row_col_f16_f16_f16_f16(
+    D &d0, D &d1, const A &a0, const A &a1, const B &b0, const C &c0,
+    const C &c1)
+{
+    multiply_halves(d0, d1, vec4{word(a0), word(a1), 0, 0}, vec2{word(b0), 0},
+                    c0, c1);
+}
+
+} // namespace ptx
+} // namespace groat

@@ -1,0 +1,170 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# groat judge on inline PTX: what its instructions compute, and what is found of
+# rules that they break.
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/judge_common.sh"
+
+cd "$work" || exit 1
+needs "${GROAT_CXX:-c++}"
+
+# ---- a tile of a product, as hand-written kernels compute it
+
+cat >product.cu <<'END'
+#include <cuda_fp16.h>
+#include <stdint.h>
+#define COPY(to, from, bytes)                                                  \
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], %2;\n" ::"r"( \
+                     to),                                                      \
+                 "l"(from), "n"(bytes))
+#define COMMIT() asm volatile("cp.async.commit_group;\n" ::)
+#define WAIT(n)  asm volatile("cp.async.wait_group %0;\n" ::"n"(n))
+
+__device__ __forceinline__ uint32_t shared_address(const void *p)
+{
+    uint32_t a;
+    asm("{ .reg .u64 wide; cvta.to.shared.u64 wide, %1; cvt.u32.u64 %0, wide; }"
+        : "=r"(a) : "l"(p));
+    return a;
+}
+
+__global__ void k(const half *A, const half *B, float *C, half *D)
+{
+    __shared__ half a_tile[16 * 16], b_tile[8 * 16];
+    const int t = threadIdx.x;
+    uint32_t a[4], b[2], h[2] = {0, 0};
+    float c[4] = {0, 0, 0, 0};
+
+    COPY(shared_address(a_tile + t * 8), A + t * 8, 16);
+    if (t < 16)
+        COPY(shared_address(b_tile + t * 8), B + t * 8, 16);
+    COMMIT();
+    WAIT(0);
+    __syncthreads();
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3])
+                 : "r"((uint32_t)__cvta_generic_to_shared(
+                     a_tile + (t % 16) * 16 + t / 16 * 8)));
+    asm volatile("ldmatrix.sync.aligned.x2.m8n8.shared.b16 {%0, %1}, [%2];"
+                 : "=r"(b[0]), "=r"(b[1])
+                 : "r"(shared_address(b_tile + (t % 8) * 16 + t / 8 % 2 * 8)));
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+                 "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 "
+                 "{%0, %1}, {%2, %3}, {%4}, {%0, %1};"
+                 : "+r"(h[0]), "+r"(h[1]) : "r"(a[0]), "r"(a[1]), "r"(b[0]));
+    for (int i = 0; i < 4; i++) {
+        const int at = (t / 4 + i / 2 * 8) * 8 + t % 4 * 2 + i % 2;
+        C[at] = c[i];
+        D[at] = reinterpret_cast<half *>(h)[i];
+    }
+}
+END
+run_product() {
+    judged=$1
+    shift
+    "$@" judge "$judged" --block 32 --buffer A=16,16 --buffer B=8,16 --buffer C=16,8:out \
+        --buffer D=16,8:out --input A=A.raw --input B=B.raw --output C=C.raw --output D=D.raw
+}
+if command -v python3 >/dev/null; then
+    python3 - <<'END'
+import random, struct
+random.seed(3)
+for name, count in ("A.raw", 256), ("B.raw", 128):
+    numbers = [random.randrange(-64, 65) / 16 for _ in range(count)]
+    open(name, "wb").write(struct.pack("%de" % count, *numbers))
+END
+    run_product product.cu expect "copies, matrices and products" 0
+    python3 - <<'END' && pass "are those of the float64 product" || fail "are those of the product"
+import struct
+read = lambda name, code: struct.unpack(
+    "%d%s" % (len(open(name, "rb").read()) // struct.calcsize(code), code), open(name, "rb").read())
+a, b, c, d = read("A.raw", "e"), read("B.raw", "e"), read("C.raw", "f"), read("D.raw", "e")
+half = lambda x: struct.unpack("e", struct.pack("e", x))[0]
+for i in range(16):
+    for j in range(8):
+        products = [a[16 * i + k] * b[16 * j + k] for k in range(16)]
+        assert c[8 * i + j] == sum(products), (i, j)
+        assert d[8 * i + j] == half(sum(products[:8])), (i, j)
+END
+else
+    skip "copies, matrices and products: there is no python3"
+fi
+broken() {
+    sed "$2" product.cu >broken.cu
+    expect "$1" 1 judge broken.cu --block 32 --buffer A=16,16 --buffer B=8,16 \
+        --buffer C=16,8:out --buffer D=16,8:out
+    callers "$1 is told" "$3"
+}
+broken "no wait for a copy" '/WAIT(0)/s/.*//' "(here at broken.cu:31"
+broken "a wait that is too weak" 's/WAIT(0)/WAIT(1)/' "(here at broken.cu:31"
+broken "an address between rows" 's/(t % 8) \* 16/&+4/' "(here at broken.cu:35"
+broken "a copy past the end" 's/A + t \* 8/A + t * 8 + 8/' "that is A[16, 0]"
+sed 's/__shared__ half a_tile\[16/&+8/; s/a_tile + t \* 8/&+4/' product.cu >broken.cu
+expect "a copy between words" 1 judge broken.cu --block 32 --buffer A=16,16 --buffer B=8,16 \
+    --buffer C=16,8:out --buffer D=16,8:out
+says "is told" "(here at broken.cu:25"
+
+# ---- instructions by themselves
+
+right "registers, predicates, words and functions" --buffer x=32:f32 --buffer y=32:out \
+    --buffer "flag=1:u32 inout zeros" --output y=got <<'END'
+#include <cuda_fp16.h>
+#define QUICK(y, x) asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x))
+__global__ void k(const float *x, unsigned *y, unsigned *flag)
+{
+    const unsigned t = threadIdx.x;
+    unsigned lane, bits, low, sum = 0;
+    float two, one, a, b, c, d;
+    __half2 h = __floats2half2_rn(1.5f, 2.f);
+    asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+    asm volatile("lop3.b32 %0, %1, %2, %3, 0x6a;" // (a & b) ^ c
+                 : "=r"(bits) : "r"(0xff00u), "r"(0x0ff0u), "r"(0xffffu));
+    QUICK(two, 1.f);
+    asm("{\n\t.reg .pred p, q;\n\tsetp.ne.u32 p, %1, 3;\n\tmov.b32 %0, 7;\n\t"
+        "@!p mov.b32 %0, 9;\n\t}" : "=r"(low) : "r"(t));
+    asm("mov.f32 %0, 0f3F800000;" : "=f"(one));
+    asm("fma.rn.f16x2 %0, %1, %1, %1;" : "=r"(*(unsigned *)&h) : "r"(*(unsigned *)&h));
+    asm volatile("ld.global.nc.v4.f32 {%0, %1, %2, %3}, [%4+16];"
+                 : "=f"(a), "=f"(b), "=f"(c), "=f"(d) : "l"(x));
+    asm volatile("red.release.gpu.global.add.s32 [%0], %1;" ::"l"(flag), "r"(1) : "memory");
+    __shared__ float4 tile[32];
+    const unsigned place = (unsigned)__cvta_generic_to_shared(tile + t);
+    asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(place), "f"(a), "f"(b),
+                 "f"(c), "f"(d));
+    asm volatile("bar.sync 0;");
+    asm volatile(
+#if __CUDA_ARCH__ >= 800
+        "ld.shared.f32 %0, [%1+8];"
+#else
+        "bra there;"
+#endif
+        : "=f"(c) : "r"(place));
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(sum) : "l"(flag) : "memory");
+    const bool good = lane == t && bits == 0xf0ffu && two == 2 && low == (t == 3 ? 9 : 7) &&
+                      one == 1 && __low2float(h) == 3.75f && __high2float(h) == 6 &&
+                      a == x[4] && d == x[7] && c == x[6] && sum == 32;
+    asm volatile("st.global.u32 [%0], %1;" ::"l"(y + t), "r"(good ? 1 : 2) : "memory");
+}
+END
+[ "$(od -An -tu4 -v got | tr -s ' \n' ' ' | tr -d 1)" = "$(printf '%33s' '')" ] &&
+    pass "all are right" || fail "all are right" "$(od -An -tu4 got)"
+wrong "a load past the end" "that is x[32]" --buffer x=32:f32 --buffer y=32:out <<'END'
+__global__ void k(const float *x, float *y)
+{
+    float a;
+    asm volatile("ld.global.f32 %0, [%1+4];" : "=f"(a) : "l"(x + threadIdx.x));
+    y[threadIdx.x] = a;
+}
+END
+wrong "a barrier of a part" "a barrier of a part of the block" --buffer y=32 <<'END'
+__global__ void k(float *y)
+{
+    asm volatile("bar.sync 1, 32;");
+    y[threadIdx.x] = 1;
+}
+END
+finish
