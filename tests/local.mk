@@ -607,6 +607,8 @@ EXTRA_DIST += \
 	%D%/kernels/cuda/names.cu \
 	%D%/kernels/cuda/names.txt \
 	%D%/kernels/cuda/program.cu \
+	%D%/kernels/cuda/ptx.cu \
+	%D%/kernels/cuda/ptx.txt \
 	%D%/kernels/cuda/rounded.cu \
 	%D%/kernels/cuda/rounded.txt \
 	%D%/kernels/cuda/rows.cu \

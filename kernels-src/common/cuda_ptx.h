@@ -16,8 +16,10 @@ GROAT_LANES size_t __cvta_generic_to_shared(const void *address)
     return groat::shared_address(address);
 }
 
-namespace groat {
-namespace ptx {
+// A name that no macro has: calls are made of words that a file may define.
+namespace groat_ptx {
+
+using namespace groat;
 
 typedef bool reg_pred;
 typedef unsigned short reg_b16, reg_u16;
@@ -29,17 +31,17 @@ typedef long long reg_s64;
 typedef float reg_f32;
 typedef double reg_f64;
 
-GROAT_LANES float bits(unsigned word)
+GROAT_LANES float operand_bits(unsigned word)
 {
     return bits_float(word);
 }
 
-GROAT_LANES unsigned long long at(unsigned long long address)
+GROAT_LANES unsigned long long operand_at(unsigned long long address)
 {
     return address;
 }
 
-GROAT_LANES unsigned long long at(const volatile void *address)
+GROAT_LANES unsigned long long operand_at(const volatile void *address)
 {
     return (unsigned long long)address;
 }
@@ -93,21 +95,21 @@ GROAT_PTX_MOVE(cvt_u64_u32)
 
 template <class T, class F> GROAT_LANES void cvta_to_shared_u64(T &to, F from)
 {
-    to = (T)in_shared(at(from));
+    to = (T)in_shared(operand_at(from));
 }
 
-#define GROAT_PTX_COMPARE(name, op) \
+#define GROAT_PTX_COMPARE(name, type, op) \
     template <class A, class B> \
     GROAT_LANES void setp_##name(bool &to, A a, B b) \
     { \
-        to = a op(A) b; \
+        to = (type)a op(type) b; \
     }
 
 #define GROAT_PTX_COMPARES(name, op) \
-    GROAT_PTX_COMPARE(name##_b32, op) \
-    GROAT_PTX_COMPARE(name##_u32, op) \
-    GROAT_PTX_COMPARE(name##_s32, op) \
-    GROAT_PTX_COMPARE(name##_f32, op)
+    GROAT_PTX_COMPARE(name##_b32, unsigned, op) \
+    GROAT_PTX_COMPARE(name##_u32, unsigned, op) \
+    GROAT_PTX_COMPARE(name##_s32, int, op) \
+    GROAT_PTX_COMPARE(name##_f32, float, op)
 
 GROAT_PTX_COMPARES(eq, ==)
 GROAT_PTX_COMPARES(ne, !=)
@@ -520,5 +522,4 @@ GROAT_LANES void mma_sync_aligned_m16n8k8_row_col_f16_f16_f16_f16(
                     c0, c1);
 }
 
-} // namespace ptx
-} // namespace groat
+} // namespace groat_ptx

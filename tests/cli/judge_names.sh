@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # CUDA's functions of whole numbers, bits, conversions, lanes, roundings and small
-# floats give on the judge what they give on a device: tests/kernels/cuda/names.cu,
-# floats.cu and rounded.cu write a row for each; names.txt has the input and the
-# checksums of what an H200 wrote, floats.txt and rounded.txt an H100's.
+# floats, and inline PTX, give on the judge what they give on a device:
+# tests/kernels/cuda/names.cu, floats.cu, rounded.cu and ptx.cu write a row for each;
+# names.txt and ptx.txt have the input and the checksums of what an H200 wrote,
+# floats.txt and rounded.txt an H100's.
 . "$(dirname "$0")/common.sh"
 
 cd "$work" || exit 1
@@ -29,7 +30,7 @@ print("\n".join(wrong))
 sys.exit(wrong != [] or len(wanted) != len(seen))
 END_OF_COMPARE
 
-for file in names floats rounded; do
+for file in names floats rounded ptx; do
     cuda=$top_srcdir/tests/kernels/cuda/$file
     python3 input.py "$cuda.txt"
     rows=$(grep -c 'r\.put(' "$cuda.cu")

@@ -167,4 +167,31 @@ __global__ void k(float *y)
     y[threadIdx.x] = 1;
 }
 END
+refused "a text of several parts" "k.cu:4: asm: inline PTX is not judged" --block 1 --buffer y=1 <<'END'
+#define HINT ".L2::128B"
+__global__ void k(float *y)
+{
+    asm volatile("cp.async.cg.shared.global" HINT " [%0], [%1], 16;" ::"r"(0), "l"(y));
+}
+END
+cat >k.cu <<'END'
+#define LOAD(kind, to, from) asm("ld.global." kind " %0, [%1];" : "=f"(to) : "l"(from))
+#define FENCE() asm volatile("" ::: "memory")
+#define TAKE(at, bits) asm("mov.f32 %0, %1;" : "=f"(at) : "f"(bits))
+__global__ void k(float *y)
+{
+    float a;
+    FENCE();
+    TAKE(a, y[0]);
+    y[1] = a;
+#ifdef LOADS
+    LOAD("f32", a, y);
+#endif
+}
+END
+expect "a macro that is not used" 0 judge k.cu --block 1 --buffer y=2
+sed 's/ifdef/ifndef/' k.cu >used.cu
+expect "one that is used" 4 judge used.cu --block 1 --buffer y=2
+says "is told at its line" "used.cu:11:"
+says "is told why" "asm_that_is_not_read"
 finish

@@ -3,9 +3,9 @@
  * cuda_ptx.c reads asm statements of CUDA C++.
  *
  * An instruction "a.b::c.d {%0, %1}, [%2+16], 4;" becomes
- * "groat::ptx::a_b_c_d((x), (y), groat::ptx::at((z))+16, 4);": braces go, and
- * the compiler says which instructions common/cuda_ptx.h lacks.  A predicate
- * becomes an if, a register a variable.  No state.
+ * "groat_ptx::a_b_c_d((x), (y), groat_ptx::operand_at((z))+16, 4);": braces go,
+ * and the compiler says which instructions common/cuda_ptx.h lacks.  A
+ * predicate becomes an if, a register a variable.  No state.
  */
 #include "cli/judge/cuda_ptx.h"
 
@@ -163,7 +163,7 @@ static const char *add_operand(const char *at, const statement *s,
     size_t number = 0;
 
     if (at[0] == '%' && at[1] == '%') {
-        groat__str_add(out, "groat::ptx::special_");
+        groat__str_add(out, "groat_ptx::special_");
         at = add_name(at + 2, out);
         groat__str_add(out, "()");
         return at;
@@ -178,7 +178,7 @@ static const char *add_operand(const char *at, const statement *s,
         return at;
     }
     if (at[0] == '0' && (at[1] == 'f' || at[1] == 'F')) {
-        groat__str_add(out, "groat::ptx::bits(0x");
+        groat__str_add(out, "groat_ptx::operand_bits(0x");
         at = add_name(at + 2, out);
         groat__str_add(out, "u)");
         return at;
@@ -198,7 +198,7 @@ static const char *add_operands(const char *at, const statement *s,
         if (isspace((unsigned char)*at) || *at == '{' || *at == '}') {
             at++;
         } else if (*at == '[') {
-            groat__str_add(out, "groat::ptx::at(");
+            groat__str_add(out, "groat_ptx::operand_at(");
             at = add_operand(at + 1 + strspn(at + 1, " "), s, out);
             groat__str_add(out, ")");
         } else if (*at == ']') {
@@ -220,7 +220,7 @@ static const char *add_registers(const char *at, groat__str *out)
     at += strspn(at, " ");
     if (*at != '.')
         return NULL;
-    groat__str_add(out, "groat::ptx::reg_");
+    groat__str_add(out, "groat_ptx::reg_");
     for (at = add_name(at + 1, out); *at != ';';) {
         at += strspn(at, " ");
         if (!groat__is_word(*at))
@@ -258,7 +258,7 @@ static const char *add_instruction(const char *at, const statement *s,
         at = add_predicate(at, s, out);
     if (at == NULL || !isalpha((unsigned char)*at))
         return NULL;
-    groat__str_add(out, "groat::ptx::");
+    groat__str_add(out, "groat_ptx::");
     at = add_name(at, out);
     groat__str_add(out, "(");
     if (at[-1] == ':') /* a label */
@@ -295,19 +295,35 @@ static bool add_code(const statement *s, groat__str *out)
 /* ---- the text -------------------------------------------------------------
  */
 
-/* Reads a statement behind its first word, and what it becomes. */
-static bool translate(cursor *c, groat__str *out)
+/* Whether a statement is a barrier of the compiler, and no instruction. */
+static bool is_empty(const statement *s)
 {
-    statement s = {0};
-    bool good = read_statement(c, &s) && s.code.len > 0 && !s.code.failed;
+    return s->code.len > 0 && !s->code.failed &&
+           s->code.data[strspn(s->code.data, " ")] == '\0';
+}
 
-    if (good && s.code.data[strspn(s.code.data, " ")] == '\0')
-        good = false; /* nothing but a barrier of the compiler */
-    if (good && strchr(s.code.data, ';') == NULL)
+/* Reads a statement behind its first word, and what it becomes; false: it stays
+ * as it is.  In a macro it becomes an error where that is used. */
+static bool translate(cursor *c, bool macro, groat__str *out)
+{
+    const cursor first = *c;
+    statement s = {0};
+    bool good = read_statement(c, &s);
+    bool empty = is_empty(&s);
+
+    if (good && strchr(s.code.len > 0 ? s.code.data : "", ';') == NULL)
         groat__str_add(&s.code, ";");
-    good = good && !s.code.failed && add_code(&s, out);
+    good = good && !empty && !s.code.failed && add_code(&s, out);
     groat__str_free(&s.code);
-    return good;
+    if (good || empty || !macro)
+        return good;
+    *c = first;
+    for (token t = take(c); t.len > 0 && !is(&t, "(");)
+        t = take(c);
+    (void)groat__cuda_take_to(c, '(', ')');
+    groat__str_clear(out);
+    groat__str_add(out, "groat_ptx::asm_that_is_not_read()");
+    return true;
 }
 
 bool groat__cuda_read_ptx(const char *text, groat__str *out)
@@ -335,7 +351,7 @@ bool groat__cuda_read_ptx(const char *text, groat__str *out)
         if (!is(&t, "asm") && !is(&t, "__asm__") && !is(&t, "__asm"))
             continue;
         ahead = c;
-        if (translate(&ahead, &made)) {
+        if (translate(&ahead, macro, &made)) {
             groat__str_addn(out, done, (size_t)(t.at - done));
             groat__str_add(out, made.failed ? "" : made.data);
             for (const char *at = t.at; at < ahead.at; at++)

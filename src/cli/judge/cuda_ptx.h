@@ -10,7 +10,7 @@
 #include "base/str.h"
 
 /* Appends the text with its asm statements, in macros, too, as calls of
- * groat::ptx::INSTRUCTION(), which common/cuda_ptx.h has; those that cannot be
+ * groat_ptx::INSTRUCTION(), which common/cuda_ptx.h has; those that cannot be
  * read stay.  Line breaks stay.  Returns whether the text needs that header. */
 bool groat__cuda_read_ptx(const char *text, groat__str *out);
 
