@@ -219,6 +219,23 @@ GROAT_PTX_HALVES(sub_f16x2, __hsub2)
 GROAT_PTX_HALVES(mul_f16x2, __hmul2)
 GROAT_PTX_HALVES(fma_rn_f16x2, __hfma2)
 
+// A shuffle of the whole warp: `whole` says so.
+#define GROAT_PTX_SHUFFLE(name, function, whole) \
+    template <class T, class F> \
+    GROAT_LANES void shfl_sync_##name##_b32(T &to, const F &from, unsigned by, \
+                                            unsigned bound, unsigned mask) \
+    { \
+        if (bound != whole) \
+            refuse("shuffles in a part of the warp (shfl.sync), which is not " \
+                   "judged"); \
+        put(to, function(mask, word(from), by)); \
+    }
+
+GROAT_PTX_SHUFFLE(idx, __shfl_sync, 31)
+GROAT_PTX_SHUFFLE(bfly, __shfl_xor_sync, 31)
+GROAT_PTX_SHUFFLE(up, __shfl_up_sync, 0)
+GROAT_PTX_SHUFFLE(down, __shfl_down_sync, 31)
+
 // ---- loads and stores
 
 #define GROAT_PTX_MEMORY_OF(load, store, type) \
@@ -437,6 +454,92 @@ template <class T>
 GROAT_LANES void movmatrix_sync_aligned_m8n8_trans_b16(T &to, const T &from)
 {
     put(to, matrix_transpose(word(from)));
+}
+
+// The inverse of ldmatrix: matrix m's rows are where lanes 8 m and up say.
+template <bool transposed>
+GROAT_LANES void store_matrix(unsigned to, unsigned matrix, unsigned word)
+{
+    const unsigned line = lane() / 4, along = lane() % 4 * 2;
+
+    for (unsigned i = 0; i < 2; i++) {
+        const unsigned row = transposed ? along + i : line;
+        const unsigned column = transposed ? line : along + i;
+        const unsigned start = __shfl_sync(~0u, to, 8 * matrix + row);
+
+        *(unsigned short *)place(start + 2 * column) =
+            (unsigned short)(word >> 16 * i);
+    }
+}
+
+#define GROAT_PTX_STORE_MATRICES(name, transposed) \
+    template <class... T> \
+    GROAT_LANES void name(unsigned long long to, const T &...words) \
+    { \
+        const unsigned all[] = {word(words)...}; \
+        for (unsigned i = 0; i < sizeof...(words); i++) \
+            store_matrix<transposed>(in_shared(to), i, all[i]); \
+    }
+
+#define GROAT_PTX_STMATRIX(count) \
+    GROAT_PTX_STORE_MATRICES(stmatrix_sync_aligned_m8n8_##count##_shared_b16, \
+                             false) \
+    GROAT_PTX_STORE_MATRICES(stmatrix_sync_aligned_##count##_m8n8_shared_b16, \
+                             false) \
+    GROAT_PTX_STORE_MATRICES( \
+        stmatrix_sync_aligned_m8n8_##count##_trans_shared_b16, true) \
+    GROAT_PTX_STORE_MATRICES( \
+        stmatrix_sync_aligned_##count##_trans_m8n8_shared_b16, true)
+
+GROAT_PTX_STMATRIX(x1)
+GROAT_PTX_STMATRIX(x2)
+GROAT_PTX_STMATRIX(x4)
+
+// d += A * B of 8-bit whole numbers, 16 deep: word 0 of A is of row lane / 4,
+// word 1 of the row 8 below it.
+GROAT_LANES void multiply_bytes(int (&d)[4], unsigned a0, unsigned a1, unsigned b)
+{
+    const unsigned line = lane() & ~3u, column = lane() % 4 * 8;
+
+    for (unsigned i = 0; i < 4; i++) {
+        const int rows[2] = {(int)__shfl_sync(~0u, a0, line + i),
+                             (int)__shfl_sync(~0u, a1, line + i)};
+        const int columns[2] = {(int)__shfl_sync(~0u, b, column + i),
+                                (int)__shfl_sync(~0u, b, column + 4 + i)};
+
+        for (int k = 0; k < 4; k++)
+            d[k] = __dp4a(rows[k / 2], columns[k % 2], d[k]);
+    }
+}
+
+template <class D, class A, class B, class C>
+GROAT_LANES void mma_sync_aligned_m16n8k16_row_col_s32_s8_s8_s32(
+    D &d0, D &d1, D &d2, D &d3, const A &a0, const A &a1, const B &b, const C &c0,
+    const C &c1, const C &c2, const C &c3)
+{
+    int d[4] = {(int)c0, (int)c1, (int)c2, (int)c3};
+
+    multiply_bytes(d, word(a0), word(a1), word(b));
+    put(d0, (unsigned)d[0]);
+    put(d1, (unsigned)d[1]);
+    put(d2, (unsigned)d[2]);
+    put(d3, (unsigned)d[3]);
+}
+
+template <class D, class A, class B, class C>
+GROAT_LANES void mma_sync_aligned_m16n8k32_row_col_s32_s8_s8_s32(
+    D &d0, D &d1, D &d2, D &d3, const A &a0, const A &a1, const A &a2,
+    const A &a3, const B &b0, const B &b1, const C &c0, const C &c1, const C &c2,
+    const C &c3)
+{
+    int d[4] = {(int)c0, (int)c1, (int)c2, (int)c3};
+
+    multiply_bytes(d, word(a0), word(a1), word(b0));
+    multiply_bytes(d, word(a2), word(a3), word(b1));
+    put(d0, (unsigned)d[0]);
+    put(d1, (unsigned)d[1]);
+    put(d2, (unsigned)d[2]);
+    put(d3, (unsigned)d[3]);
 }
 
 // D = A * B + C of floats, and of halves.

@@ -230,6 +230,44 @@ __global__ void ptx(const unsigned *x, unsigned long long *y)
     r.put((unsigned long long)__float_as_uint(d[0]) << 32 | __float_as_uint(d[1]));
     r.put((unsigned long long)__float_as_uint(d[2]) << 32 | __float_as_uint(d[3]));
 
+    int n[4];
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 "
+                 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+                 "{%10, %11, %12, %13};"
+                 : "=r"(n[0]), "=r"(n[1]), "=r"(n[2]), "=r"(n[3])
+                 : "r"(p), "r"(q), "r"(o), "r"(mix(p, 3)), "r"(mix(p, 4)),
+                   "r"(mix(p, 5)), "r"(100), "r"(-7), "r"((int)q), "r"((int)t));
+    r.put((unsigned long long)(unsigned)n[0] << 32 | (unsigned)n[1]);
+    r.put((unsigned long long)(unsigned)n[2] << 32 | (unsigned)n[3]);
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 "
+                 "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+                 : "+r"(n[0]), "+r"(n[1]), "+r"(n[2]), "+r"(n[3])
+                 : "r"(p), "r"(q), "r"(o));
+    r.put((unsigned long long)(unsigned)n[0] << 32 | (unsigned)n[1]);
+    r.put((unsigned long long)(unsigned)n[2] << 32 | (unsigned)n[3]);
+    asm volatile("shfl.sync.bfly.b32 %0, %1, 5, 0x1f, 0xffffffff;" : "=r"(w) : "r"(p));
+    r.put(w);
+    asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, -1;" : "=r"(w) : "r"(p), "r"(q % 32));
+    r.put(w);
+    asm volatile("shfl.sync.up.b32 %0, %1, 3, 0, -1;" : "=f"(e) : "f"(f));
+    r.put(__float_as_uint(e));
+    asm volatile("shfl.sync.down.b32 %0, %1, 9, 31, -1;" : "=f"(e) : "f"(f));
+    r.put(__float_as_uint(e));
+
+    __syncthreads();
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
+                 ::"r"(line), "r"(p), "r"(q), "r"(o), "r"(t));
+    asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};"
+                 ::"r"(line + 512), "r"(p), "r"(q));
+    asm volatile("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {%1};"
+                 ::"r"(line + 1024), "r"(o));
+    __syncthreads();
+    r.put((unsigned long long)s[t] << 32 | s[32 + t]);
+    r.put((unsigned long long)s[64 + t] << 32 | s[96 + t]);
+    r.put((unsigned long long)s[128 + t] << 32 | s[160 + t]);
+    r.put((unsigned long long)s[192 + t] << 32 | s[224 + t]);
+    r.put((unsigned long long)s[256 + t] << 32 | s[288 + t]);
+    r.put((unsigned long long)s[320 + t] << 32 | s[352 + t]);
     __syncthreads();
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
                  :: "r"(shared + 1536 + 16 * t), "l"(x + 4 * (t % 8)),
