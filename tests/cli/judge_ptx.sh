@@ -167,13 +167,29 @@ __global__ void k(float *y)
     y[threadIdx.x] = 1;
 }
 END
-refused "a text of several parts" "k.cu:4: asm: inline PTX is not judged" --block 1 --buffer y=1 <<'END'
-#define HINT ".L2::128B"
-__global__ void k(float *y)
+hints() {
+    cat <<'END'
+#if __CUDACC_VER_MAJOR__ >= 11
+#define HINT(bytes) ".L2::" #bytes "B"
+#else
+#define HINT(bytes)
+#endif
+#define END " [%0], [%1], 16;"
+__global__ void k(const float4 *x, float4 *y)
 {
-    asm volatile("cp.async.cg.shared.global" HINT " [%0], [%1], 16;" ::"r"(0), "l"(y));
+    __shared__ float4 s[32];
+    asm volatile("cp.async.cg.shared.global" HINT(128) END
+                 ::"r"((unsigned)__cvta_generic_to_shared(s + threadIdx.x)), "l"(x + threadIdx.x));
+    asm volatile("cp.async.wait_all;");
+    y[threadIdx.x] = s[threadIdx.x];
 }
 END
+}
+hints | right "a text of macros" --buffer x=128 --buffer y=128:out
+hints | sed 's/"B"$/OTHER/' | refused "a macro that is no text" \
+    "k.cu:10: asm: inline PTX is not judged" --block 32 --buffer x=32 --buffer y=32
+hints | sed 's/END$/LAST/' | refused "no macro" \
+    "k.cu:10: asm: inline PTX is not judged" --block 32 --buffer x=32 --buffer y=32
 cat >k.cu <<'END'
 #define LOAD(kind, to, from) asm("ld.global." kind " %0, [%1];" : "=f"(to) : "l"(from))
 #define FENCE() asm volatile("" ::: "memory")

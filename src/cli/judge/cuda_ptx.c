@@ -12,7 +12,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "cli/judge/cuda_tokens.h"
+#include "cli/judge/cuda_decls.h"
 
 typedef groat__cuda_token token;
 typedef groat__cuda_cursor cursor;
@@ -86,6 +86,63 @@ static void add_quoted(groat__str *out, const token *t)
     }
 }
 
+/* Appends the texts that a macro of the file stands for, and the argument of
+ * its only parameter for "#NAME"; false: it is no such macro. */
+static bool add_macro(const char *text, const token *name,
+                      const token *argument, groat__str *out)
+{
+    cursor c = {text, 1, true};
+    groat__cuda_decl macro;
+    token t;
+
+    do
+        if (!groat__cuda_next_macro(&c, &macro))
+            return false;
+    while (macro.name.len != name->len ||
+           strncmp(macro.name.at, name->at, name->len) != 0);
+    c = (cursor){macro.from, 1, false};
+    if (*macro.from == '(') {
+        (void)groat__cuda_take(&c);
+        (void)groat__cuda_take_to(&c, '(', ')');
+    }
+    for (t = take(&c); t.len > 0 && t.at < macro.to; t = take(&c)) {
+        if (*t.at == '"') {
+            add_quoted(out, &t);
+        } else if (is(&t, "#")) {
+            (void)take(&c);
+            groat__str_addn(out, argument->at, argument->len);
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Reads a template, of texts and of macros that stand for texts; returns the
+ * token behind. */
+static token read_template(cursor *c, const char *text, statement *s,
+                           bool *good)
+{
+    token t = take(c);
+
+    while (*good && t.len > 0 && (*t.at == '"' || groat__is_word(*t.at))) {
+        token name = t;
+        token argument = {"", 0, 0};
+
+        t = take(c);
+        if (*name.at == '"') {
+            add_quoted(&s->code, &name);
+            continue;
+        }
+        if (is(&t, "(")) {
+            argument = groat__cuda_take_to(c, '(', ')');
+            t = take(c);
+        }
+        *good = add_macro(text, &name, &argument, &s->code);
+    }
+    return t;
+}
+
 /* Reads "constraint"(expression), ...; returns the token behind. */
 static token read_operands(cursor *c, statement *s, bool *good)
 {
@@ -105,8 +162,9 @@ static token read_operands(cursor *c, statement *s, bool *good)
     return t;
 }
 
-/* Reads a statement behind its first word to its closing parenthesis. */
-static bool read_statement(cursor *c, statement *s)
+/* Reads a statement of the text behind its first word to its closing
+ * parenthesis. */
+static bool read_statement(cursor *c, const char *text, statement *s)
 {
     token t = take(c);
     bool good = true;
@@ -115,8 +173,7 @@ static bool read_statement(cursor *c, statement *s)
         t = take(c);
     if (!is(&t, "("))
         return false;
-    for (t = take(c); t.len > 0 && *t.at == '"'; t = take(c))
-        add_quoted(&s->code, &t);
+    t = read_template(c, text, s, &good);
     for (int part = 0; good && part < 2 && is(&t, ":"); part++)
         t = read_operands(c, s, &good);
     if (good && is(&t, ":")) /* what it changes besides */
@@ -304,11 +361,11 @@ static bool is_empty(const statement *s)
 
 /* Reads a statement behind its first word, and what it becomes; false: it stays
  * as it is.  In a macro it becomes an error where that is used. */
-static bool translate(cursor *c, bool macro, groat__str *out)
+static bool translate(cursor *c, const char *text, bool macro, groat__str *out)
 {
     const cursor first = *c;
     statement s = {0};
-    bool good = read_statement(c, &s);
+    bool good = read_statement(c, text, &s);
     bool empty = is_empty(&s);
 
     if (good && strchr(s.code.len > 0 ? s.code.data : "", ';') == NULL)
@@ -351,7 +408,7 @@ bool groat__cuda_read_ptx(const char *text, groat__str *out)
         if (!is(&t, "asm") && !is(&t, "__asm__") && !is(&t, "__asm"))
             continue;
         ahead = c;
-        if (translate(&ahead, macro, &made)) {
+        if (translate(&ahead, text, macro, &made)) {
             groat__str_addn(out, done, (size_t)(t.at - done));
             groat__str_add(out, made.failed ? "" : made.data);
             for (const char *at = t.at; at < ahead.at; at++)
