@@ -16,6 +16,16 @@ GROAT_LANES size_t __cvta_generic_to_shared(const void *address)
     return groat::shared_address(address);
 }
 
+GROAT_LANES void *__cvta_shared_to_generic(size_t address)
+{
+    return groat::cpu_env->shared + address;
+}
+
+GROAT_LANES size_t __cvta_generic_to_global(const void *address)
+{
+    return (size_t)address;
+}
+
 // A name that no macro has: calls are made of words that a file may define.
 namespace groat_ptx {
 
@@ -36,6 +46,25 @@ GROAT_LANES float operand_bits(unsigned word)
     return bits_float(word);
 }
 
+// An input of an asm: a number of less than 4 bytes is in a register of 4.
+template <class T> GROAT_LANES T operand(T x)
+{
+    return x;
+}
+
+#define GROAT_PTX_SMALL(type) \
+    GROAT_LANES int operand(type x) \
+    { \
+        return x; \
+    }
+
+GROAT_PTX_SMALL(bool)
+GROAT_PTX_SMALL(char)
+GROAT_PTX_SMALL(signed char)
+GROAT_PTX_SMALL(unsigned char)
+GROAT_PTX_SMALL(short)
+GROAT_PTX_SMALL(unsigned short)
+
 GROAT_LANES unsigned long long operand_at(unsigned long long address)
 {
     return address;
@@ -53,14 +82,21 @@ GROAT_LANES unsigned in_shared(unsigned long long address)
                               : (unsigned)address;
 }
 
-// Where an address is.
-GROAT_LANES unsigned long long place(unsigned long long address)
+// Where an address of shared memory is, for an instruction that takes no other.
+GROAT_LANES void *place(unsigned long long address)
 {
-    return address >> 32 != 0 ? address
-                              : (unsigned long long)cpu_env->shared + address;
+    if (address >> 32 != 0)
+        refuse("has an address of a variable where PTX takes one of shared memory: "
+               "convert it, as by __cvta_generic_to_shared()");
+    return cpu_env->shared + address;
 }
 
-// A register of 4 bytes, whatever its type.
+GROAT_LANES unsigned of_shared(unsigned long long address)
+{
+    return shared_address(place(address));
+}
+
+// What a register of 4 bytes holds, whatever its type, and as a number.
 template <class T> GROAT_LANES unsigned word(const T &from)
 {
     unsigned bits;
@@ -70,18 +106,42 @@ template <class T> GROAT_LANES unsigned word(const T &from)
     return bits;
 }
 
+template <class T> GROAT_LANES int whole(const T &from)
+{
+    return (int)word(from);
+}
+
+template <class T> GROAT_LANES float real(const T &from)
+{
+    return bits_float(word(from));
+}
+
+GROAT_LANES float real(double constant)
+{
+    return (float)constant;
+}
+
 template <class T> GROAT_LANES void put(T &to, unsigned bits)
 {
     static_assert(sizeof(T) == 4, "this operand of the PTX has 4 bytes");
     __builtin_memcpy(&to, &bits, 4);
 }
 
+template <class T> GROAT_LANES void put(T &to, float x)
+{
+    put(to, float_bits(x));
+}
+
 // ---- moves, predicates, special registers
 
+// Bits; a constant has 4 bytes.
 #define GROAT_PTX_MOVE(name) \
-    template <class T, class F> GROAT_LANES void name(T &to, F from) \
+    template <class T, class F> GROAT_LANES void name(T &to, const F &from) \
     { \
-        to = (T)from; \
+        if constexpr (sizeof(T) == sizeof(F)) \
+            __builtin_memcpy(&to, &from, sizeof(T)); \
+        else \
+            to = (T)from; \
     }
 
 GROAT_PTX_MOVE(mov_b32)
@@ -90,26 +150,37 @@ GROAT_PTX_MOVE(mov_s32)
 GROAT_PTX_MOVE(mov_f32)
 GROAT_PTX_MOVE(mov_b64)
 GROAT_PTX_MOVE(mov_u64)
-GROAT_PTX_MOVE(cvt_u32_u64)
-GROAT_PTX_MOVE(cvt_u64_u32)
 
-template <class T, class F> GROAT_LANES void cvta_to_shared_u64(T &to, F from)
+template <class T, class F> GROAT_LANES void cvt_u32_u64(T &to, const F &from)
+{
+    put(to, (unsigned)from);
+}
+
+template <class T, class F> GROAT_LANES void cvt_u64_u32(T &to, const F &from)
+{
+    to = (T)word(from);
+}
+
+template <class T, class F>
+GROAT_LANES void cvta_to_shared_u64(T &to, const F &from)
 {
     to = (T)in_shared(operand_at(from));
 }
 
-#define GROAT_PTX_COMPARE(name, type, op) \
+// Of floats each comparison with a NaN is false.
+#define GROAT_PTX_COMPARE(name, read, op) \
     template <class A, class B> \
-    GROAT_LANES void setp_##name(bool &to, A a, B b) \
+    GROAT_LANES void setp_##name(bool &to, const A &a, const B &b) \
     { \
-        to = (type)a op(type) b; \
+        const auto x = read(a), y = read(b); \
+        to = x op y && x == x && y == y; \
     }
 
 #define GROAT_PTX_COMPARES(name, op) \
-    GROAT_PTX_COMPARE(name##_b32, unsigned, op) \
-    GROAT_PTX_COMPARE(name##_u32, unsigned, op) \
-    GROAT_PTX_COMPARE(name##_s32, int, op) \
-    GROAT_PTX_COMPARE(name##_f32, float, op)
+    GROAT_PTX_COMPARE(name##_b32, word, op) \
+    GROAT_PTX_COMPARE(name##_u32, word, op) \
+    GROAT_PTX_COMPARE(name##_s32, whole, op) \
+    GROAT_PTX_COMPARE(name##_f32, real, op)
 
 GROAT_PTX_COMPARES(eq, ==)
 GROAT_PTX_COMPARES(ne, !=)
@@ -138,64 +209,86 @@ GROAT_LANES unsigned long long special_globaltimer()
     return (unsigned long long)clock64();
 }
 
-template <class T>
-GROAT_LANES void lop3_b32(T &to, unsigned a, unsigned b, unsigned c,
-                          unsigned table)
+template <class T, class A, class B, class C>
+GROAT_LANES void lop3_b32(T &to, const A &a, const B &b, const C &c, int table)
 {
+    const unsigned x = word(a), y = word(b), z = word(c);
     unsigned all = 0;
 
     for (unsigned i = 0; i < 8; i++)
         if (table >> i & 1)
-            all |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
+            all |= (i & 4 ? x : ~x) & (i & 2 ? y : ~y) & (i & 1 ? z : ~z);
     put(to, all);
 }
 
 // ---- functions of floats
 
-#define GROAT_PTX_FUNCTION(name, value) \
-    GROAT_LANES void name(float &to, float x) \
-    { \
-        to = value; \
-    }
-
-GROAT_PTX_FUNCTION(ex2_approx_f32, exp2f(x))
-GROAT_PTX_FUNCTION(ex2_approx_ftz_f32, exp2f(x))
-GROAT_PTX_FUNCTION(lg2_approx_f32, log2f(x))
-GROAT_PTX_FUNCTION(lg2_approx_ftz_f32, log2f(x))
-GROAT_PTX_FUNCTION(rcp_approx_f32, 1 / x)
-GROAT_PTX_FUNCTION(rcp_approx_ftz_f32, 1 / x)
-GROAT_PTX_FUNCTION(rsqrt_approx_f32, rsqrtf(x))
-GROAT_PTX_FUNCTION(rsqrt_approx_ftz_f32, rsqrtf(x))
-GROAT_PTX_FUNCTION(sqrt_approx_f32, sqrtf(x))
-GROAT_PTX_FUNCTION(sqrt_approx_ftz_f32, sqrtf(x))
-GROAT_PTX_FUNCTION(sin_approx_f32, sinf(x))
-GROAT_PTX_FUNCTION(cos_approx_f32, cosf(x))
-GROAT_PTX_FUNCTION(tanh_approx_f32, tanhf(x))
-
-#define GROAT_PTX_SUM(name, op) \
-    template <class T, class A, class B> \
-    GROAT_LANES void name(T &to, A a, B b) \
-    { \
-        to = (T)(a op(A) b); \
-    }
-
-GROAT_PTX_SUM(add_u32, +)
-GROAT_PTX_SUM(add_s32, +)
-GROAT_PTX_SUM(add_f32, +)
-GROAT_PTX_SUM(add_u64, +)
-GROAT_PTX_SUM(sub_u32, -)
-GROAT_PTX_SUM(sub_s32, -)
-GROAT_PTX_SUM(sub_f32, -)
-GROAT_PTX_SUM(mul_f32, *)
-
-GROAT_LANES void fma_rn_f32(float &to, float a, float b, float c)
+// Flushes what is too small for a normal float, as .ftz says.
+GROAT_LANES float flush(float x)
 {
-    to = fmaf(a, b, c);
+    return fabsf(x) < 1.17549435e-38f ? copysignf(0, x) : x;
+}
+
+#define GROAT_PTX_FUNCTION(name, value) \
+    template <class T, class F> \
+    GROAT_LANES void name##_approx_f32(T &to, const F &from) \
+    { \
+        const float x = real(from); \
+        put(to, (float)(value)); \
+    } \
+    template <class T, class F> \
+    GROAT_LANES void name##_approx_ftz_f32(T &to, const F &from) \
+    { \
+        const float x = flush(real(from)); \
+        put(to, flush((float)(value))); \
+    }
+
+GROAT_PTX_FUNCTION(ex2, exp2f(x))
+GROAT_PTX_FUNCTION(lg2, log2f(x))
+GROAT_PTX_FUNCTION(rcp, 1 / x)
+GROAT_PTX_FUNCTION(rsqrt, rsqrtf(x))
+GROAT_PTX_FUNCTION(sqrt, sqrtf(x))
+GROAT_PTX_FUNCTION(sin, sinf(x))
+GROAT_PTX_FUNCTION(cos, cosf(x))
+
+template <class T, class F> GROAT_LANES void tanh_approx_f32(T &to, const F &x)
+{
+    put(to, tanhf(real(x)));
+}
+
+#define GROAT_PTX_SUM(name, read, op) \
+    template <class T, class A, class B> \
+    GROAT_LANES void name(T &to, const A &a, const B &b) \
+    { \
+        put(to, read(a) op read(b)); \
+    }
+
+GROAT_PTX_SUM(add_u32, word, +)
+GROAT_PTX_SUM(add_s32, word, +)
+GROAT_PTX_SUM(add_f32, real, +)
+GROAT_PTX_SUM(sub_u32, word, -)
+GROAT_PTX_SUM(sub_s32, word, -)
+GROAT_PTX_SUM(sub_f32, real, -)
+GROAT_PTX_SUM(mul_f32, real, *)
+
+template <class T, class A, class B>
+GROAT_LANES void add_u64(T &to, const A &a, const B &b)
+{
+    to = (T)((unsigned long long)a + (unsigned long long)b);
+}
+
+template <class T, class A, class B, class C>
+GROAT_LANES void fma_rn_f32(T &to, const A &a, const B &b, const C &c)
+{
+    put(to, fmaf(real(a), real(b), real(c)));
 }
 
 // Saturates: a NaN becomes 0.
-template <class T> GROAT_LANES void cvt_rni_sat_s8_f32(T &to, float x)
+template <class T, class F>
+GROAT_LANES void cvt_rni_sat_s8_f32(T &to, const F &from)
 {
+    const float x = real(from);
+
     to = (T)(x != x ? 0 : (int)rintf(fminf(fmaxf(x, -128.f), 127.f)));
 }
 
@@ -238,7 +331,7 @@ GROAT_PTX_SHUFFLE(down, __shfl_down_sync, 31)
 
 // ---- loads and stores
 
-#define GROAT_PTX_MEMORY_OF(load, store, type) \
+#define GROAT_PTX_MEMORY_OF(load, store, place, type) \
     template <class T> \
     GROAT_LANES void load##_##type(T &to, unsigned long long from) \
     { \
@@ -266,19 +359,21 @@ GROAT_PTX_SHUFFLE(down, __shfl_down_sync, 31)
         *(uint4 *)place(to) = uint4{word(a), word(b), word(c), word(d)}; \
     }
 
-#define GROAT_PTX_MEMORY(load, store) \
-    GROAT_PTX_MEMORY_OF(load, store, b32) \
-    GROAT_PTX_MEMORY_OF(load, store, u32) \
-    GROAT_PTX_MEMORY_OF(load, store, s32) \
-    GROAT_PTX_MEMORY_OF(load, store, f32)
+#define GROAT_PTX_MEMORY(load, store, place) \
+    GROAT_PTX_MEMORY_OF(load, store, place, b32) \
+    GROAT_PTX_MEMORY_OF(load, store, place, u32) \
+    GROAT_PTX_MEMORY_OF(load, store, place, s32) \
+    GROAT_PTX_MEMORY_OF(load, store, place, f32)
 
-GROAT_PTX_MEMORY(ld_global, st_global)
-GROAT_PTX_MEMORY(ld_shared, st_shared)
-GROAT_PTX_MEMORY(ld_global_nc, st_global_wb)
-GROAT_PTX_MEMORY(ld_global_ca, st_global_cs)
-GROAT_PTX_MEMORY(ld_global_cg, st_global_cg)
-GROAT_PTX_MEMORY(ld_global_cs, st_global_wt)
-GROAT_PTX_MEMORY(ld_global_nc_L1_no_allocate, st_global_L1_no_allocate)
+GROAT_PTX_MEMORY(ld_shared, st_shared, place)
+GROAT_PTX_MEMORY(ld_global, st_global, operand_at)
+GROAT_PTX_MEMORY(ld_global_nc, st_global_wb, operand_at)
+GROAT_PTX_MEMORY(ld_global_ca, st_global_cs, operand_at)
+GROAT_PTX_MEMORY(ld_global_cg, st_global_cg, operand_at)
+GROAT_PTX_MEMORY(ld_global_cs, st_global_wt, operand_at)
+GROAT_PTX_MEMORY(ld_global_nc_L1_no_allocate, st_global_L1_no_allocate,
+                 operand_at)
+GROAT_PTX_MEMORY(ld_global_nc_L2_128B, st_global_L2_128B, operand_at)
 
 #define GROAT_PTX_FLAG_OF(load, store, type) \
     template <class T> \
@@ -302,34 +397,45 @@ GROAT_PTX_FLAGS(ld_global_acquire_gpu, st_global_release_gpu)
 GROAT_PTX_FLAGS(ld_acquire_gpu_global, st_release_gpu_global)
 GROAT_PTX_FLAGS(ld_acquire_gpu, st_release_gpu)
 
-#define GROAT_PTX_ADD(name, type) \
-    GROAT_LANES void red_##name(unsigned long long to, type by) \
+#define GROAT_PTX_ADD(name, type, read) \
+    template <class T> \
+    GROAT_LANES void red_##name(unsigned long long to, const T &by) \
     { \
-        atomicAdd((type *)to, by); \
+        atomicAdd((type *)to, read(by)); \
     } \
-    GROAT_LANES void atom_##name(type &old, unsigned long long to, type by) \
+    template <class O, class T> \
+    GROAT_LANES void atom_##name(O &old, unsigned long long to, const T &by) \
     { \
-        old = atomicAdd((type *)to, by); \
+        const type was = atomicAdd((type *)to, read(by)); \
+        put(old, word(was)); \
     }
 
-#define GROAT_PTX_ADDS(type, c_type) \
-    GROAT_PTX_ADD(global_add_##type, c_type) \
-    GROAT_PTX_ADD(add_release_gpu_##type, c_type) \
-    GROAT_PTX_ADD(release_gpu_global_add_##type, c_type) \
-    GROAT_PTX_ADD(acq_rel_gpu_global_add_##type, c_type)
+#define GROAT_PTX_ADDS(type, c_type, read) \
+    GROAT_PTX_ADD(global_add_##type, c_type, read) \
+    GROAT_PTX_ADD(add_release_gpu_##type, c_type, read) \
+    GROAT_PTX_ADD(release_gpu_global_add_##type, c_type, read) \
+    GROAT_PTX_ADD(acq_rel_gpu_global_add_##type, c_type, read)
 
-GROAT_PTX_ADDS(u32, unsigned)
-GROAT_PTX_ADDS(s32, int)
-GROAT_PTX_ADDS(f32, float)
+GROAT_PTX_ADDS(u32, unsigned, word)
+GROAT_PTX_ADDS(s32, int, whole)
+GROAT_PTX_ADDS(f32, float, real)
 
 // ---- barriers, fences, hints
 
-GROAT_LANES void bar_sync(unsigned barrier, unsigned threads = ~0u)
+// A barrier of all threads, whatever its number.
+GROAT_LANES void bar_sync(unsigned, unsigned threads = 0)
 {
-    if (barrier != 0 || threads != ~0u)
+    const unsigned all = GROAT_BLOCK_X * GROAT_BLOCK_Y * GROAT_BLOCK_Z;
+
+    if (threads != 0 && threads != (all + 31) / 32 * 32 && threads != all)
         refuse("is at a barrier of a part of the block (bar.sync), which is "
                "not judged");
     __syncthreads();
+}
+
+GROAT_LANES void barrier_sync(unsigned barrier, unsigned threads = 0)
+{
+    bar_sync(barrier, threads);
 }
 
 GROAT_LANES void bar_warp_sync(unsigned mask)
@@ -355,31 +461,47 @@ GROAT_PTX_NOTHING(griddepcontrol_launch_dependents)
 
 // ---- asynchronous copies
 
-#define GROAT_PTX_COPY(name) \
+// The bytes that are read, as a number says, or none if a predicate says so.
+template <class R> GROAT_LANES unsigned bytes_read(unsigned, const R &read)
+{
+    return (unsigned)read;
+}
+
+GROAT_LANES unsigned bytes_read(unsigned bytes, const bool &ignored)
+{
+    return ignored ? 0 : bytes;
+}
+
+// The other bytes become zeros; cp.async.cg copies 16.
+#define GROAT_PTX_COPY(name, least) \
+    template <class R> \
+    GROAT_LANES void name(unsigned long long to, unsigned long long from, \
+                          unsigned bytes, const R &source) \
+    { \
+        const unsigned read = bytes_read(bytes, source); \
+        if (bytes < least || read > bytes) \
+            refuse(bytes < least \
+                       ? "copies less than 16 bytes by cp.async.cg" \
+                       : "reads more bytes than those of the copy (cp.async)"); \
+        __pipeline_memcpy_async(place(to), (const void *)from, bytes, \
+                                bytes - read); \
+    } \
     GROAT_LANES void name(unsigned long long to, unsigned long long from, \
                           unsigned bytes) \
     { \
-        __pipeline_memcpy_async((void *)place(to), (const void *)from, bytes); \
-    } \
-    GROAT_LANES void name(unsigned long long to, unsigned long long from, \
-                          unsigned bytes, unsigned read) \
-    { \
-        if (read > bytes) \
-            refuse("reads more bytes than those of the copy (cp.async)"); \
-        __pipeline_memcpy_async((void *)place(to), (const void *)from, bytes, \
-                                bytes - read); \
+        name(to, from, bytes, bytes); \
     }
 
-#define GROAT_PTX_COPIES(name) \
-    GROAT_PTX_COPY(name) \
-    GROAT_PTX_COPY(name##_L2_64B) \
-    GROAT_PTX_COPY(name##_L2_128B) \
-    GROAT_PTX_COPY(name##_L2_256B)
+#define GROAT_PTX_COPIES(name, least) \
+    GROAT_PTX_COPY(name, least) \
+    GROAT_PTX_COPY(name##_L2_64B, least) \
+    GROAT_PTX_COPY(name##_L2_128B, least) \
+    GROAT_PTX_COPY(name##_L2_256B, least)
 
-GROAT_PTX_COPIES(cp_async_ca_shared_global)
-GROAT_PTX_COPIES(cp_async_cg_shared_global)
-GROAT_PTX_COPIES(cp_async_ca_shared_cta_global)
-GROAT_PTX_COPIES(cp_async_cg_shared_cta_global)
+GROAT_PTX_COPIES(cp_async_ca_shared_global, 0)
+GROAT_PTX_COPIES(cp_async_cg_shared_global, 16)
+GROAT_PTX_COPIES(cp_async_ca_shared_cta_global, 0)
+GROAT_PTX_COPIES(cp_async_cg_shared_cta_global, 16)
 
 GROAT_LANES void cp_async_commit_group()
 {
@@ -402,9 +524,8 @@ GROAT_LANES void cp_async_wait_all()
 // One to four matrices: those whose addresses no lane has to give are the
 // first ones again.
 template <bool transposed>
-GROAT_LANES vec4 load_matrices(unsigned long long from, unsigned matrices)
+GROAT_LANES vec4 load_matrices(unsigned own, unsigned matrices)
 {
-    const unsigned own = in_shared(from);
     const unsigned address =
         matrices == 4 ? own
                       : __shfl_sync(~0u, own, lane() % (8 * matrices));
@@ -412,48 +533,57 @@ GROAT_LANES vec4 load_matrices(unsigned long long from, unsigned matrices)
     return transposed ? matrix_load_transposed(address) : matrix_load(address);
 }
 
-#define GROAT_PTX_LOAD_MATRICES(name, transposed) \
+#define GROAT_PTX_LOAD_MATRICES(name, transposed, address) \
     template <class T> \
     GROAT_LANES void name(T &a, unsigned long long from) \
     { \
-        put(a, load_matrices<transposed>(from, 1).x); \
+        put(a, load_matrices<transposed>(address(from), 1).x); \
     } \
     template <class T> \
     GROAT_LANES void name(T &a, T &b, unsigned long long from) \
     { \
-        const vec4 all = load_matrices<transposed>(from, 2); \
+        const vec4 all = load_matrices<transposed>(address(from), 2); \
         put(a, all.x); \
         put(b, all.y); \
     } \
     template <class T> \
     GROAT_LANES void name(T &a, T &b, T &c, T &d, unsigned long long from) \
     { \
-        const vec4 all = load_matrices<transposed>(from, 4); \
+        const vec4 all = load_matrices<transposed>(address(from), 4); \
         put(a, all.x); \
         put(b, all.y); \
         put(c, all.z); \
         put(d, all.w); \
     }
 
-#define GROAT_PTX_LDMATRIX(count, space) \
-    GROAT_PTX_LOAD_MATRICES(ldmatrix_sync_aligned_m8n8_##count##space, false) \
-    GROAT_PTX_LOAD_MATRICES(ldmatrix_sync_aligned_m8n8_##count##_trans##space, true) \
-    GROAT_PTX_LOAD_MATRICES(ldmatrix_sync_aligned_##count##_m8n8##space, false) \
-    GROAT_PTX_LOAD_MATRICES(ldmatrix_sync_aligned_##count##_trans_m8n8##space, true)
+#define GROAT_PTX_LDMATRIX(count, space, address) \
+    GROAT_PTX_LOAD_MATRICES(ldmatrix_sync_aligned_m8n8_##count##space, false, \
+                            address) \
+    GROAT_PTX_LOAD_MATRICES(ldmatrix_sync_aligned_m8n8_##count##_trans##space, \
+                            true, address) \
+    GROAT_PTX_LOAD_MATRICES(ldmatrix_sync_aligned_##count##_m8n8##space, false, \
+                            address) \
+    GROAT_PTX_LOAD_MATRICES(ldmatrix_sync_aligned_##count##_trans_m8n8##space, \
+                            true, address)
 
 #define GROAT_PTX_LDMATRICES(count) \
-    GROAT_PTX_LDMATRIX(count, _b16) \
-    GROAT_PTX_LDMATRIX(count, _shared_b16) \
-    GROAT_PTX_LDMATRIX(count, _shared_cta_b16)
+    GROAT_PTX_LDMATRIX(count, _b16, in_shared) \
+    GROAT_PTX_LDMATRIX(count, _shared_b16, of_shared) \
+    GROAT_PTX_LDMATRIX(count, _shared_cta_b16, of_shared)
 
 GROAT_PTX_LDMATRICES(x1)
 GROAT_PTX_LDMATRICES(x2)
 GROAT_PTX_LDMATRICES(x4)
 
-template <class T>
-GROAT_LANES void movmatrix_sync_aligned_m8n8_trans_b16(T &to, const T &from)
+template <class T, class F>
+GROAT_LANES void movmatrix_sync_aligned_m8n8_trans_b16(T &to, const F &from)
 {
-    put(to, matrix_transpose(word(from)));
+    const unsigned row = lane() / 4, column = lane() % 4 * 2;
+    const unsigned shift = row % 2 * 16;
+    const unsigned low = __shfl_sync(~0u, word(from), 4 * column + row / 2);
+    const unsigned high = __shfl_sync(~0u, word(from), 4 * column + 4 + row / 2);
+
+    put(to, (low >> shift & 0xffffu) | high >> shift << 16);
 }
 
 // The inverse of ldmatrix: matrix m's rows are where lanes 8 m and up say.
@@ -478,7 +608,7 @@ GROAT_LANES void store_matrix(unsigned to, unsigned matrix, unsigned word)
     { \
         const unsigned all[] = {word(words)...}; \
         for (unsigned i = 0; i < sizeof...(words); i++) \
-            store_matrix<transposed>(in_shared(to), i, all[i]); \
+            store_matrix<transposed>(of_shared(to), i, all[i]); \
     }
 
 #define GROAT_PTX_STMATRIX(count) \
@@ -517,7 +647,7 @@ GROAT_LANES void mma_sync_aligned_m16n8k16_row_col_s32_s8_s8_s32(
     D &d0, D &d1, D &d2, D &d3, const A &a0, const A &a1, const B &b, const C &c0,
     const C &c1, const C &c2, const C &c3)
 {
-    int d[4] = {(int)c0, (int)c1, (int)c2, (int)c3};
+    int d[4] = {whole(c0), whole(c1), whole(c2), whole(c3)};
 
     multiply_bytes(d, word(a0), word(a1), word(b));
     put(d0, (unsigned)d[0]);
@@ -532,7 +662,7 @@ GROAT_LANES void mma_sync_aligned_m16n8k32_row_col_s32_s8_s8_s32(
     const A &a3, const B &b0, const B &b1, const C &c0, const C &c1, const C &c2,
     const C &c3)
 {
-    int d[4] = {(int)c0, (int)c1, (int)c2, (int)c3};
+    int d[4] = {whole(c0), whole(c1), whole(c2), whole(c3)};
 
     multiply_bytes(d, word(a0), word(a1), word(b0));
     multiply_bytes(d, word(a2), word(a3), word(b1));
@@ -543,14 +673,6 @@ GROAT_LANES void mma_sync_aligned_m16n8k32_row_col_s32_s8_s8_s32(
 }
 
 // D = A * B + C of floats, and of halves.
-template <mma_number type>
-GROAT_LANES void multiply(float (&d)[4], vec4 a, vec2 b, const float (&c)[4])
-{
-    for (int i = 0; i < 4; i++)
-        d[i] = c[i];
-    mma_16x8<type>(d, a, b);
-}
-
 template <class A, class B>
 GROAT_LANES void multiply_halves(A &d0, A &d1, vec4 a, vec2 b, const B &c0,
                                  const B &c1)
@@ -569,35 +691,33 @@ GROAT_LANES void multiply_halves(A &d0, A &d1, vec4 a, vec2 b, const B &c0,
 }
 
 #define GROAT_PTX_PRODUCT_16(name, type) \
-    template <class A, class B> \
-    GROAT_LANES void name(float &d0, float &d1, float &d2, float &d3, \
-                          const A &a0, const A &a1, const A &a2, const A &a3, \
-                          const B &b0, const B &b1, float c0, float c1, \
-                          float c2, float c3) \
+    template <class D, class A, class B, class C> \
+    GROAT_LANES void name(D &d0, D &d1, D &d2, D &d3, const A &a0, const A &a1, \
+                          const A &a2, const A &a3, const B &b0, const B &b1, \
+                          const C &c0, const C &c1, const C &c2, const C &c3) \
     { \
-        float d[4]; \
-        multiply<type>(d, vec4{word(a0), word(a1), word(a2), word(a3)}, \
-                       vec2{word(b0), word(b1)}, {c0, c1, c2, c3}); \
-        d0 = d[0]; \
-        d1 = d[1]; \
-        d2 = d[2]; \
-        d3 = d[3]; \
+        float d[4] = {real(c0), real(c1), real(c2), real(c3)}; \
+        mma_16x8<type>(d, vec4{word(a0), word(a1), word(a2), word(a3)}, \
+                       vec2{word(b0), word(b1)}); \
+        put(d0, d[0]); \
+        put(d1, d[1]); \
+        put(d2, d[2]); \
+        put(d3, d[3]); \
     }
 
 // Half as deep: the other half of the numbers are zeros.
 #define GROAT_PTX_PRODUCT_8(name, type) \
-    template <class A, class B> \
-    GROAT_LANES void name(float &d0, float &d1, float &d2, float &d3, \
-                          const A &a0, const A &a1, const B &b0, float c0, \
-                          float c1, float c2, float c3) \
+    template <class D, class A, class B, class C> \
+    GROAT_LANES void name(D &d0, D &d1, D &d2, D &d3, const A &a0, const A &a1, \
+                          const B &b0, const C &c0, const C &c1, const C &c2, \
+                          const C &c3) \
     { \
-        float d[4]; \
-        multiply<type>(d, vec4{word(a0), word(a1), 0, 0}, vec2{word(b0), 0}, \
-                       {c0, c1, c2, c3}); \
-        d0 = d[0]; \
-        d1 = d[1]; \
-        d2 = d[2]; \
-        d3 = d[3]; \
+        float d[4] = {real(c0), real(c1), real(c2), real(c3)}; \
+        mma_16x8<type>(d, vec4{word(a0), word(a1), 0, 0}, vec2{word(b0), 0}); \
+        put(d0, d[0]); \
+        put(d1, d[1]); \
+        put(d2, d[2]); \
+        put(d3, d[3]); \
     }
 
 GROAT_PTX_PRODUCT_16(mma_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32, mma_f16)

@@ -57,15 +57,15 @@ says "with its text" "return TWO * x[i + 1] * three;"
 callers "and the caller's" "tree/k.cu:9 in k"
 expect "one behind them" 1 judge $file $launch --buffer x=33 --buffer y=32
 says "is at the file's line" "(here at tree/k.cu:11); that is y[32]"
-sed -i 's/struct P {/& __device__ static void f() { asm("x:"); }/' tree/sub/b.h
+sed -i 's/struct P {/& __device__ static void f() { tex2D(); }/' tree/sub/b.h
 expect "what is refused in a header" 2 judge $file $launch --buffer x=33 --buffer y=33
-says "is named with its line" "tree/sub/b.h:5: asm: inline PTX is not judged"
+says "is named with its line" "tree/sub/b.h:5: tex2D: textures are not judged"
 printf '#include "gone.h"\n' >tree/sub/b.h
 expect "a header that is not there" 4 judge $file $launch --buffer x=33 --buffer y=33
 says "is named with the line that includes it" "gone.h (tree/sub/b.h:1)"
 says "and so is what it lacks" "tree/k.cu:5:"
 mkdir elsewhere
-printf 'constexpr int three = 3;\nstruct P { int n; float s; };\n' >elsewhere/gone.h
+printf '#pragma once\nconstexpr int three = 3;\nstruct P { int n; float s; };\n' >elsewhere/gone.h
 expect "one in another folder" 0 judge $file $launch --include . \
     --include elsewhere --buffer x=33 --buffer y=33
 printf 'int x;\0int y;\n' >tree/sub/b.h
@@ -151,6 +151,81 @@ expect "a name that is needed and missing" 4 judge names.cu --entry k --block 32
     --buffer x=32 --buffer y=32:out --arg s.by=2
 says "is told at its line" "names.cu:22:"
 lacks "without others" "names.cu:17:"
+
+# What is not named as others are.
+cat >named.cu <<'END'
+#include <vector>
+#include <string>
+#define PASTE_(a, b) a##b
+#define PASTE(a, b)  PASTE_(a, b)
+#if __has_include(<nvml.h>) || !__has_include(<cuda_fp16.h>)
+#error it has none
+#endif
+__constant__ float one[2] = {1, 2}, two[2] = {3, 4};
+static const int first = 3, second = first + 1;
+__constant__ struct shape { int n; float s; } given = {3, 2.f};
+struct { int n; } static __device__ lone = {5};
+typedef struct pair_tag { float a; } pair, *pair_pointer;
+typedef float (*function)(float);
+enum colour : int { RED = 2, GREEN };
+template <class T> struct traits { static constexpr int vec = 1; };
+template <> struct traits<double> { static constexpr int vec = 8; };
+struct taken { int exit, map; cudaStream_t stream; };
+struct from_host { std::vector<float> v; };
+bool operator==(const from_host &a, const from_host &b) { return a.v == b.v; }
+from_host::operator bool() const { return !v.empty(); }
+GLuint vbo, texture;
+cv::Mat operator+(cv::Mat a, cv::Mat b);
+template <class X> [[nodiscard]] __device__ X same(X x) { return x; }
+__device__ float my_add(float x) { return x + 1'000; } // continued \
+__device__ float my_add(float x) { return 0; }
+__device__ struct pair_tag *keep(pair_tag *p) { return p; }
+struct shape make() { return {}; }
+__device__ float last(float x) { return x; }
+__global__ void k(float *y, taken p)
+{
+    pair q = {1};
+    function f = last;
+    y[0] = two[1] + second + given.s + lone.n + q.a + GREEN + traits<double>::vec + p.map +
+           same(1.f) + PASTE(my_, add)(1) + keep(&q)->a + f(1);
+}
+END
+expect "what is named in other ways" 0 judge named.cu --block 1 --buffer y=1:out \
+    --arg p.map=7 --output y=got
+[ "$(od -An -tf4 got | tr -d ' ')" = 1038 ] && pass "is all there" ||
+    fail "is all there" "$(od -An -tf4 got)"
+cat >ops.def <<'END'
+OP(add, +)
+OP(sub, -)
+END
+printf '%s\n' '#ifndef ROCM_H' '#define ROCM_H' 'int a;' 'int b;' '#endif' >rocm.h
+cat >twice.cu <<'END'
+#ifdef __HIPCC__
+#include "rocm.h"
+#endif
+#define OP(n, o) __device__ float n##_f(float a, float b) { return a o b; }
+#include "ops.def"
+#undef OP
+#define OP(n, o) case n: return n##_f(a, b);
+enum { add, sub };
+__device__ float run(int i, float a, float b)
+{
+    switch (i) {
+#include "ops.def"
+    }
+    return 0;
+}
+__global__ void k(float *y)
+{
+    y[0] = run(sub, 3, 2);
+    y[1] = 1;
+}
+END
+expect "a header that is included twice" 0 judge twice.cu --block 1 --buffer y=2:out --output y=got
+[ "$(od -An -tf4 -N4 got | tr -d ' ')" = 1 ] && pass "counts twice" ||
+    fail "counts twice" "$(od -An -tf4 got)"
+expect "a line behind a header that is not compiled" 1 judge twice.cu --block 1 --buffer y=1
+says "is its own" "(here at twice.cu:19)"
 
 # ---- loads that an atomic operation confirms
 

@@ -136,13 +136,11 @@ __global__ void k(const float *x, unsigned *y, unsigned *flag)
     asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(place), "f"(a), "f"(b),
                  "f"(c), "f"(d));
     asm volatile("bar.sync 0;");
-    asm volatile(
 #if __CUDA_ARCH__ >= 800
-        "ld.shared.f32 %0, [%1+8];"
+    asm volatile("ld.shared.f32 %0, [%1+8];" : "=f"(c) : "r"(place));
 #else
-        "bra there;"
+    asm volatile("bra there;");
 #endif
-        : "=f"(c) : "r"(place));
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(sum) : "l"(flag) : "memory");
     const bool good = lane == t && bits == 0xf0ffu && two == 2 && low == (t == 3 ? 9 : 7) &&
                       one == 1 && __low2float(h) == 3.75f && __high2float(h) == 6 &&
@@ -152,6 +150,100 @@ __global__ void k(const float *x, unsigned *y, unsigned *flag)
 END
 [ "$(od -An -tu4 -v got | tr -s ' \n' ' ' | tr -d 1)" = "$(printf '%33s' '')" ] &&
     pass "all are right" || fail "all are right" "$(od -An -tu4 got)"
+right "bits, types of instructions, operands that are evaluated once" \
+    --buffer y=32:out --output y=got <<'END'
+__global__ void k(int *y)
+{
+    unsigned w, v;
+    float f, g;
+    unsigned long long wide;
+    int i = 5, bad = 0;
+    bool on = true;
+    asm("mov.b32 %0, %1;" : "=r"(w) : "f"(1.5f));
+    bad |= (w != 0x3fc00000) << 0;
+    asm("mov.b32 %0, %1;" : "=f"(f) : "r"(0x40000000u));
+    bad |= (f != 2) << 1;
+    asm("mov.b64 %0, %1;" : "=l"(wide) : "d"(1.5));
+    bad |= (wide != 0x3ff8000000000000ull) << 2;
+    asm("{ .reg .b32 t; add.f32 t, %1, %2; mov.b32 %0, t; }" : "=f"(f) : "f"(1.5f), "f"(1.25f));
+    bad |= (f != 2.75f) << 3;
+    asm("{ .reg .pred p; setp.lt.u32 p, 0, %1; mov.b32 %0, 1; @p mov.b32 %0, 2; }"
+        : "=r"(w) : "r"(-1));
+    asm("{ .reg .pred p; setp.lt.s32 p, %1, 1; mov.b32 %0, 1; @p mov.b32 %0, 2; }"
+        : "=r"(v) : "r"(0xffffffffu));
+    bad |= (w != 2 || v != 2) << 4;
+    asm("{ .reg .pred p; setp.ne.f32 p, %1, %1; mov.b32 %0, 1; @p mov.b32 %0, 2; }"
+        : "=r"(w) : "f"(nanf("")));
+    bad |= (w != 1) << 5;
+    asm("add.u64 %0, 1, %1;" : "=l"(wide) : "l"(0x100000001ull));
+    bad |= (wide != 0x100000002ull) << 6;
+    asm("cvt.u64.u32 %0, %1;" : "=l"(wide) : "r"(-1));
+    bad |= (wide != 0xffffffffull) << 7;
+    asm("add.u32 %0, %1, %1;" : "=r"(w) : "r"(i++ /* once */)); // and no more
+    bad |= (w != 10 || i != 6) << 8;
+    asm("{ add.u32 %0, %1, 1; add.u32 %0, %0, %1; }" : "=r"(i) : "r"(i));
+    bad |= (i != 13) << 9;
+    asm("// a comment\n\tadd.s32 %0, %1, 1 /* another */" : "=r"(i) : "r"(on));
+    bad |= (i != 2) << 10;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(f) : "f"(-130.f));
+    asm("ex2.approx.f32 %0, %1;" : "=f"(g) : "f"(-130.f));
+    bad |= (f != 0 || g == 0) << 11;
+    asm volatile("bar.sync 3, %0;" ::"r"(32));
+#if __CUDA_ARCH__ >= 1000
+    asm volatile("tcgen05.fence;");
+#endif
+    y[threadIdx.x] = bad;
+}
+END
+[ "$(od -An -v -td4 got | tr -d ' 0\n')" = "" ] && pass "are PTX's" ||
+    fail "are PTX's" "$(od -An -td4 got)"
+right "predicates of a copy, sums in words" --buffer x=128:i32 --buffer y=128:out <<'END'
+__global__ void k(const int4 *x, int4 *y)
+{
+    __shared__ int4 s[32];
+    const unsigned to = (unsigned)__cvta_generic_to_shared(s + threadIdx.x);
+    unsigned c[4] = {0, 0, 0, 0x3f800000}, d[4];
+    asm volatile("{ .reg .pred p; setp.ne.b32 p, %2, 0;\n"
+                 "cp.async.cg.shared.global [%0], [%1], 16, p; }"
+                 ::"r"(to), "l"(x + threadIdx.x), "r"((int)threadIdx.x & 1));
+    asm volatile("cp.async.wait_all;");
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, "
+                 "{%4, %4, %4, %4}, {%4, %4}, {%5, %6, %7, %8};"
+                 : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+                 : "r"(0), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
+    y[threadIdx.x] = s[threadIdx.x];
+    assert(d[3] == c[3]);
+    assert(threadIdx.x & 1 ? s[threadIdx.x].x == 0 : s[threadIdx.x].x == x[threadIdx.x].x);
+}
+END
+wrong "a variable's address for one of shared memory" "convert it" --buffer x=32 --buffer y=32 <<'END'
+__global__ void k(const float *x, float *y)
+{
+    __shared__ float s[32];
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"l"(s + threadIdx.x),
+                 "l"(x + threadIdx.x));
+    asm volatile("cp.async.wait_all;");
+    y[threadIdx.x] = s[threadIdx.x];
+}
+END
+wrong "a null pointer" "k.cu:4" --buffer x=null --buffer y=32 <<'END'
+__global__ void k(const float *x, float *y)
+{
+    float a;
+    asm volatile("ld.global.f32 %0, [%1];" : "=f"(a) : "l"(x));
+    y[threadIdx.x] = a;
+}
+END
+wrong "a short copy past the first cache" "less than 16 bytes" --buffer x=32 --buffer y=32 <<'END'
+__global__ void k(const float *x, float *y)
+{
+    __shared__ float s[32];
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 8;"
+                 ::"r"((unsigned)__cvta_generic_to_shared(s + threadIdx.x / 2 * 2)),
+                 "l"(x + threadIdx.x / 2 * 2));
+    y[threadIdx.x] = 0;
+}
+END
 wrong "a load past the end" "that is x[32]" --buffer x=32:f32 --buffer y=32:out <<'END'
 __global__ void k(const float *x, float *y)
 {
@@ -163,7 +255,7 @@ END
 wrong "a barrier of a part" "a barrier of a part of the block" --buffer y=32 <<'END'
 __global__ void k(float *y)
 {
-    asm volatile("bar.sync 1, 32;");
+    asm volatile("bar.sync 1, 64;");
     y[threadIdx.x] = 1;
 }
 END
@@ -186,10 +278,11 @@ __global__ void k(const float4 *x, float4 *y)
 END
 }
 hints | right "a text of macros" --buffer x=128 --buffer y=128:out
-hints | sed 's/"B"$/OTHER/' | refused "a macro that is no text" \
-    "k.cu:10: asm: inline PTX is not judged" --block 32 --buffer x=32 --buffer y=32
-hints | sed 's/END$/LAST/' | refused "no macro" \
-    "k.cu:10: asm: inline PTX is not judged" --block 32 --buffer x=32 --buffer y=32
+for change in 's/"B"$/OTHER/' 's/END$/LAST/'; do
+    hints | sed "$change" >k.cu
+    expect "no text of a macro, $change" 4 judge k.cu --block 32 --buffer x=32 --buffer y=32
+    says "is told at its line, $change" "k.cu:10:"
+done
 cat >k.cu <<'END'
 #define LOAD(kind, to, from) asm("ld.global." kind " %0, [%1];" : "=f"(to) : "l"(from))
 #define FENCE() asm volatile("" ::: "memory")

@@ -97,14 +97,12 @@ static bool is_attribute(const token *t)
     return groat__cuda_is_among(t, words);
 }
 
-/* Whether a declaration with this word has several names, or one that is in
- * another place. */
-static bool is_nameless(const token *t)
+bool groat__cuda_is_keyword(const token *t)
 {
     static const char words[] =
         " enum static_assert operator concept friend asm struct class union"
         " void bool char short int long unsigned signed float double auto const"
-        " ";
+        " typedef template using static extern inline constexpr volatile ";
 
     return groat__cuda_is_among(t, words);
 }
@@ -120,9 +118,9 @@ typedef struct naming {
     int parens;  /* parentheses of an attribute, or in such brackets */
     int bodies;  /* braces of a typedef */
     bool done;
-    bool nameless;
-    bool enumerates; /* an enum is in front of the name */
-    bool function;   /* parameters follow */
+    groat__cuda_known known;
+    bool type;     /* a word for one is in front of the name */
+    bool function; /* parameters follow */
 } naming;
 
 /* Whether a colon is one of "::". */
@@ -140,6 +138,8 @@ static bool ends_name(const naming *n, const token *t)
         return false;
     if (*t->at == ':')
         return !is_scope(t);
+    if (*t->at == '[' && (t->at[1] == '[' || t->at[-1] == '['))
+        return false; /* an attribute's */
     /* "typedef int (*NAME)(int);", "typedef struct { ... } NAME;" */
     if (is(&n->first, "typedef"))
         return strchr(";,[)", *t->at) != NULL;
@@ -150,17 +150,21 @@ static void end_name(naming *n, const token *t)
 {
     n->done = true;
     n->function = is(t, "(");
-    n->nameless = n->nameless || is(t, ",") || is_nameless(&n->word) ||
-                  (n->enumerates && !n->function);
+    if (n->known == GROAT__CUDA_BY_ALL_WORDS && n->function)
+        n->known = GROAT__CUDA_BY_NAME; /* one that returns an enum */
+    if (n->known == GROAT__CUDA_BY_NAME &&
+        (is(t, ",") || groat__cuda_is_keyword(&n->word)))
+        n->known = is(&n->word, "static_assert") ? GROAT__CUDA_BY_NOTHING
+                                                 : GROAT__CUDA_BY_WORDS;
 }
 
 /* Follows a type's body in a typedef: the type may have a name of its own. */
 static void skip_body(naming *n, const token *t)
 {
     n->bodies += is(t, "{") - is(t, "}");
-    n->nameless =
-        n->nameless || (is(t, "{") && n->bodies == 1 &&
-                        !is(&n->word, "struct") && !is(&n->word, "union"));
+    if (is(t, "{") && n->bodies == 1 && !is(&n->word, "struct") &&
+        !is(&n->word, "union") && n->known == GROAT__CUDA_BY_NAME)
+        n->known = GROAT__CUDA_BY_WORDS;
 }
 
 /* Whether a word follows the parentheses that open, as behind those of an
@@ -200,8 +204,12 @@ static void read_name(naming *n, const token *t, const cursor *c)
     n->angle += is(t, "<") - is(t, ">");
     if (n->angle > 0)
         return;
-    n->nameless = n->nameless || is(t, "operator");
-    n->enumerates = n->enumerates || is(t, "enum");
+    if (is(t, "operator"))
+        n->known = is(&n->first, "template") ? GROAT__CUDA_BY_NOTHING
+                                             : GROAT__CUDA_BY_TYPES;
+    else if (is(t, "enum"))
+        n->known = GROAT__CUDA_BY_ALL_WORDS;
+    n->type = n->type || is_long(t);
     if (ends_name(n, t))
         end_name(n, t);
     else if (groat__is_word(*t->at) && !is(t, "final"))
@@ -308,35 +316,51 @@ static bool is_host_text(cursor c, const char *end)
     return s.host && !s.device;
 }
 
+/* Whether a declaration ends with a token behind it, at which no brace is open.
+ */
+static bool is_end(const naming *n, const token *t, const cursor *c)
+{
+    const bool body = !n->type || n->function;
+
+    return is(t, ";") || (is(t, "}") && body && !goes_on(*c));
+}
+
 /* Reads a declaration behind its first token to its end. */
 static decl read_decl(cursor *c, token t)
 {
-    const bool more = is_long(&t);
     sides s = {.host = is_using_std(*c, &t)};
     braces b = {is(&t, "{"), {0}, 0};
     naming n = {.first = t};
     decl d = {.from = t.at};
+    int parens = 0;
 
     for (; t.len > 0; t = take_token(c, &b)) {
         bool named = n.done;
+        bool outside = b.depth <= 0 && parens <= 0 && !n.function;
 
         read_sides(&s, &t);
         d.kernel = d.kernel || (!named && is(&t, "__global__"));
         d.space = d.space || (is(&n.first, "using") && is(&t, "namespace"));
         read_name(&n, &t, c);
+        parens += is(&t, "(") - is(&t, ")");
+        d.type = d.type || (n.type && n.done && !n.function && is(&t, "{"));
+        /* "a = 1, b", "struct s { ... } c;" */
+        if (named && outside && n.known == GROAT__CUDA_BY_NAME &&
+            (is(&t, ",") || (d.type && groat__is_word(*t.at))))
+            n.known = GROAT__CUDA_BY_WORDS;
         d.call = d.call || (!named && is_call(&n, &t));
         if (!named && d.call && is_whole_call(*c)) {
             (void)groat__cuda_take_to(c, '(', ')');
             break;
         }
-        if (b.depth <= 0 &&
-            (is(&t, ";") || (is(&t, "}") && !more && !goes_on(*c))))
+        if (b.depth <= 0 && is_end(&n, &t, c))
             break;
     }
     d.to = c->at;
     d.host = s.host && !s.device;
     d.kernel = d.kernel && n.function;
-    if (n.done && !n.nameless)
+    d.known = n.done ? n.known : GROAT__CUDA_BY_NOTHING;
+    if (d.known == GROAT__CUDA_BY_NAME)
         d.name = n.word;
     return d;
 }

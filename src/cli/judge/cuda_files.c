@@ -3,8 +3,8 @@
  * cuda_files.c - puts the headers of a file of CUDA C++ into its text, in the
  * places of their #includes.
  *
- * Owns what line of the whole is from which file.  A header is read once, as if
- * it had a guard, whatever #if its #include is in.
+ * Owns what line of the whole is from which file.  A header with a guard is
+ * read once, whatever #if its #include is in.
  */
 #include "cli/judge/cuda_files.h"
 
@@ -87,7 +87,8 @@ static void add_beside(groat__str *out, const char *path, const token *name)
     groat__str_addn(out, name->at, name->len);
 }
 
-/* Adds a file unless it is there; *file becomes its index if it was added. */
+/* Adds a file unless it is there; *file becomes its index unless it was there
+ * and is to be read once. */
 static groat_status add_file(reading *r, const char *path, const char *shown,
                              size_t *file)
 {
@@ -100,8 +101,10 @@ static groat_status add_file(reading *r, const char *path, const char *shown,
                            strerror(errno));
     for (size_t i = 0; i < last; i++)
         if (files->files[i].device == st.st_dev &&
-            files->files[i].inode == st.st_ino)
+            files->files[i].inode == st.st_ino) {
+            *file = files->files[i].once ? *file : i;
             return GROAT_OK;
+        }
     if (last == GROAT__CUDA_FILES)
         return groat__fail(r->error, GROAT_INVALID,
                            "%s includes more than %d files",
@@ -187,6 +190,28 @@ static groat_status expand(reading *r, size_t from, const char *path,
     return status == GROAT_OK ? begin_part(r, from, line) : status;
 }
 
+/* Whether a header has a guard: "#pragma once" anywhere, or #ifndef in front of
+ * all else. */
+static bool is_guarded(const char *text)
+{
+    groat__cuda_cursor c = {text, 1, true};
+    token t = groat__cuda_take(&c);
+
+    for (bool first = true; groat__cuda_is(&t, "#"); first = false) {
+        t = groat__cuda_take(&c);
+        if (first && groat__cuda_is(&t, "ifndef"))
+            return true;
+        if (groat__cuda_is(&t, "pragma")) {
+            t = groat__cuda_take(&c);
+            if (groat__cuda_is(&t, "once"))
+                return true;
+        }
+        groat__cuda_skip_directive(&c);
+        t = groat__cuda_take(&c);
+    }
+    return false;
+}
+
 static groat_status read_file(reading *r, size_t file)
 {
     char *text = NULL;
@@ -197,6 +222,8 @@ static groat_status read_file(reading *r, size_t file)
     groat__str path = {0};
     groat__str shown = {0};
 
+    if (done != NULL && (file == 0 || is_guarded(done)))
+        r->files->files[file].once = true;
     while (status == GROAT_OK) {
         bool fresh;
         token t;
@@ -268,20 +295,35 @@ const char *groat__cuda_files_at(const groat__cuda_files *files, int line,
     return files->files[part->file].shown.data;
 }
 
+/* Whether a line ends a branch of an #if: lines of it may not have counted. */
+static bool ends_branch(const char *line)
+{
+    line += strspn(line, " \t");
+    if (*line != '#')
+        return false;
+    line += 1 + strspn(line + 1, " \t");
+    return strncmp(line, "el", 2) == 0 || strncmp(line, "endif", 5) == 0;
+}
+
 void groat__cuda_files_mark(const groat__cuda_files *files, const char *text,
                             groat__str *out)
 {
-    int line = 1;
+    bool other = true; /* the line is of another file, or behind a branch */
+    size_t part = 0;
 
-    for (size_t i = 0; i < files->part_count; i++) {
-        const groat__cuda_part *part = &files->parts[i];
-        const char *from = text;
+    for (int line = 1; *text != '\0'; line++) {
+        size_t len = strcspn(text, "\n");
+        int own;
+        const char *file = groat__cuda_files_at(files, line, &own);
 
-        for (; line < part->line && *text != '\0'; text++)
-            line += *text == '\n';
-        groat__str_addn(out, from, (size_t)(text - from));
-        groat__str_addf(out, "#line %d \"%s\"\n", part->own,
-                        files->files[part->file].shown.data);
+        for (; part < files->part_count && files->parts[part].line <= line;
+             part++)
+            other = true;
+        if (other)
+            groat__str_addf(out, "#line %d \"%s\"\n", own, file);
+        other = ends_branch(text);
+        len += text[len] == '\n';
+        groat__str_addn(out, text, len);
+        text += len;
     }
-    groat__str_add(out, text);
 }

@@ -28,6 +28,7 @@ typedef struct groat__cuda_files {
         groat__str shown; /* its name in findings */
         dev_t device;     /* a file may have several names */
         ino_t inode;
+        bool once; /* it has a guard */
     } files[GROAT__CUDA_FILES];
     size_t file_count;
     groat__cuda_part parts[GROAT__CUDA_PARTS];
@@ -42,8 +43,8 @@ typedef struct groat__cuda_search {
 } groat__cuda_search;
 
 /* Reads a file, which findings call `shown`, and the headers that it includes,
- * each once: those that are not found stay #includes.  Errors: IO, NO_MEMORY,
- * INVALID (a byte of 0, more than GROAT__CUDA_FILES files). */
+ * each as often as C does: those that are not found stay #includes.  Errors:
+ * IO, NO_MEMORY, INVALID (a byte of 0, more than GROAT__CUDA_FILES files). */
 groat_status groat__cuda_files_read(groat__cuda_files *files, const char *path,
                                     const char *shown,
                                     const groat__cuda_search *search,

@@ -22,12 +22,14 @@ typedef groat__cuda_token token;
 typedef groat__cuda_cursor cursor;
 typedef groat__cuda_decl decl;
 
-/* A declaration, and whether it stays. */
+/* A name of a declaration, and whether that stays; it may have several. */
 typedef struct entry {
+    token name; /* or none */
     decl decl;
     bool needed;
-    bool read; /* what it names is needed as well */
-    bool lead; /* it belongs to what follows: NAME(...) without a ";" */
+    bool read;   /* what it names is needed as well */
+    bool lead;   /* it belongs to what follows: NAME(...) without a ";" */
+    bool pastes; /* a macro that puts names together */
 } entry;
 
 typedef struct table {
@@ -40,13 +42,61 @@ typedef struct table {
 /* ---- what there is --------------------------------------------------------
  */
 
-static void add(table *t, const decl *d)
+static void add(table *t, const token *name, const decl *d)
 {
     if (t->failed ||
         !groat__grow(&t->all, t->count + 1, &t->cap, sizeof(*t->all)))
         t->failed = true;
     else
-        t->all[t->count++] = (entry){.decl = *d};
+        t->all[t->count++] = (entry){.name = *name, .decl = *d};
+}
+
+/* Whether a word of an operator's parameters, between two tokens, is a type: it
+ * is no parameter's name. */
+static bool is_type(const token *before, const cursor *behind)
+{
+    cursor c = *behind;
+    token next = groat__cuda_take_text(&c);
+    bool last = groat__cuda_is(&next, ",") || groat__cuda_is(&next, ")");
+
+    return !last || groat__cuda_is(before, ",") || groat__cuda_is(before, "(");
+}
+
+/* Adds a declaration by its words; returns whether there is any. */
+static bool add_words(table *t, const decl *d)
+{
+    cursor c = {d->from, 1, true};
+    token last = {"", 0, 0};
+    int depth = 0;
+    bool any = false;
+
+    while (c.at < d->to) {
+        token word = groat__cuda_take_text(&c);
+
+        if (word.len == 0 || word.at >= d->to)
+            break;
+        depth += groat__cuda_is(&word, "{") - groat__cuda_is(&word, "}");
+        if (d->known == GROAT__CUDA_BY_TYPES && depth > 0)
+            break;
+        if (groat__is_word(*word.at) && !groat__cuda_is_keyword(&word) &&
+            (depth == 0 || d->known == GROAT__CUDA_BY_ALL_WORDS) &&
+            (d->known != GROAT__CUDA_BY_TYPES || is_type(&last, &c))) {
+            add(t, &word, d);
+            any = true;
+        }
+        last = word;
+    }
+    return any;
+}
+
+static void add_decl(table *t, const decl *d)
+{
+    bool by_words = d->known == GROAT__CUDA_BY_WORDS ||
+                    d->known == GROAT__CUDA_BY_ALL_WORDS ||
+                    d->known == GROAT__CUDA_BY_TYPES;
+
+    if (!by_words || !add_words(t, d))
+        add(t, &d->name, d);
 }
 
 static int compare_words(const token *a, const token *b)
@@ -59,8 +109,7 @@ static int compare_words(const token *a, const token *b)
 
 static int by_name(const void *a, const void *b)
 {
-    return compare_words(&((const entry *)a)->decl.name,
-                         &((const entry *)b)->decl.name);
+    return compare_words(&((const entry *)a)->name, &((const entry *)b)->name);
 }
 
 static int by_place(const void *a, const void *b)
@@ -80,7 +129,7 @@ static size_t find(const table *t, const token *name)
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (compare_words(&t->all[middle].decl.name, name) < 0)
+        if (compare_words(&t->all[middle].name, name) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -90,7 +139,7 @@ static size_t find(const table *t, const token *name)
 
 static bool has_name(const table *t, size_t at, const token *name)
 {
-    return at < t->count && compare_words(&t->all[at].decl.name, name) == 0;
+    return at < t->count && compare_words(&t->all[at].name, name) == 0;
 }
 
 /* Whether a macro of the text that has the name has one of the characters. */
@@ -122,7 +171,7 @@ static void skip_braces(const table *t, decl *d)
         word = groat__cuda_take_text(&c);
     }
     if (word.at >= d->to || !groat__cuda_next_decl(&behind, d))
-        *d = (decl){.from = d->to, .to = d->to};
+        *d = (decl){GROAT__CUDA_BY_NOTHING, .from = d->to, .to = d->to};
 }
 
 static void sort(table *t, int (*compare)(const void *, const void *))
@@ -139,15 +188,15 @@ static void read_all(table *t, const char *text)
     decl d;
 
     while (groat__cuda_next_macro(&c, &d))
-        add(&macros, &d);
+        add(&macros, &d.name, &d);
     sort(&macros, by_name);
     c = (cursor){text, 1, true};
     while (groat__cuda_next_decl(&c, &d)) {
         skip_braces(&macros, &d);
-        add(t, &d);
+        add_decl(t, &d);
     }
     for (size_t i = 0; i < macros.count; i++)
-        add(t, &macros.all[i].decl);
+        add(t, &macros.all[i].name, &macros.all[i].decl);
     t->failed = t->failed || macros.failed;
     free(macros.all);
     sort(t, by_name);
@@ -167,13 +216,40 @@ static void need_name(table *t, const token *name)
 static void need_pasted(table *t, const token *word)
 {
     for (size_t i = 0; i < t->count; i++) {
-        const token *name = &t->all[i].decl.name;
+        const token *name = &t->all[i].name;
         const char *end = name->at + name->len;
 
         if (name->len >= word->len &&
             (memcmp(name->at, word->at, word->len) == 0 ||
              memcmp(end - word->len, word->at, word->len) == 0))
             t->all[i].needed = true;
+    }
+}
+
+/* Whether a macro puts names together. */
+static bool is_pasting(const table *t, const token *name)
+{
+    for (size_t i = find(t, name); has_name(t, i, name); i++)
+        if (t->all[i].decl.macro && t->all[i].pastes)
+            return true;
+    return false;
+}
+
+/* Marks what words in parentheses, behind a macro's name, may be parts of. */
+static void need_arguments(table *t, cursor c)
+{
+    token all;
+
+    if (*c.at != '(')
+        return;
+    (void)groat__cuda_take(&c);
+    all = groat__cuda_take_to(&c, '(', ')');
+    c.at = all.at;
+    while (c.at < all.at + all.len) {
+        token word = groat__cuda_take(&c);
+
+        if (word.len > 1 && groat__is_word(*word.at))
+            need_pasted(t, &word);
     }
 }
 
@@ -196,17 +272,44 @@ static void need_words(table *t, const char *from, const char *to)
             continue;
         if (signs == 2)
             need_pasted(t, &word);
+        if (is_pasting(t, &word))
+            need_arguments(t, c);
         need_name(t, &word);
         last = word;
         signs = 0;
     }
 }
 
-/* Whether something goes whoever names it. */
+/* Finds the macros that put names together: by "##", or another such macro. */
+static void find_pasting(table *t)
+{
+    bool more = true;
+
+    while (more) {
+        more = false;
+        for (size_t i = 0; i < t->count; i++) {
+            entry *e = &t->all[i];
+            cursor c = {e->decl.from, 1, false};
+
+            while (e->decl.macro && !e->pastes && c.at < e->decl.to) {
+                token word = groat__cuda_take(&c);
+
+                e->pastes =
+                    word.at < e->decl.to &&
+                    (strncmp(word.at, "##", 2) == 0 ||
+                     (groat__is_word(*word.at) && is_pasting(t, &word)));
+                more = more || e->pastes;
+            }
+        }
+    }
+}
+
+/* Whether something goes whoever names it.  A type of the host may be what a
+ * kernel takes: it stays if it is named. */
 static bool is_dropped(const decl *d, const token *kernel)
 {
-    return d->host || (d->kernel && kernel->len > 0 &&
-                       compare_words(&d->name, kernel) != 0);
+    return (d->host && !d->type) || (d->kernel && kernel->len > 0 &&
+                                     compare_words(&d->name, kernel) != 0);
 }
 
 /* Whether "namespace NAME {" or "namespace NAME =" begins, behind its first
@@ -253,10 +356,10 @@ static bool is_root(const table *t, const char *text, const entry *e, bool any)
     const decl *d = &e->decl;
 
     if (d->call)
-        return !e->lead && (d->name.len == 0 || is_useful(t, &d->name));
+        return !e->lead && (e->name.len == 0 || is_useful(t, &e->name));
     if (d->space)
         return is_namespace(text, &d->name);
-    return d->name.len == 0 || (d->kernel && any);
+    return e->name.len == 0 || (d->kernel && any);
 }
 
 /* Marks what the kernels of that name need, from themselves to what names
@@ -306,6 +409,19 @@ static void add_lines(groat__str *out, const char *from, const char *to)
     }
 }
 
+/* Whether a declaration stays; *at, of its first entry, becomes its last. */
+static bool stays(const table *t, size_t *at, const token *kernel)
+{
+    const decl *d = &t->all[*at].decl;
+    bool needed = t->all[*at].needed;
+
+    while (*at + 1 < t->count && t->all[*at + 1].decl.from == d->from) {
+        ++*at;
+        needed = needed || t->all[*at].needed;
+    }
+    return d->macro || (needed && !is_dropped(d, kernel));
+}
+
 /* Appends what stays, of a table in the text's order.  Macros that are called
  * in front of a declaration, as attributes, go with it. */
 static void add_needed(const table *t, const token *kernel, const char *text,
@@ -316,14 +432,13 @@ static void add_needed(const table *t, const token *kernel, const char *text,
 
     for (size_t i = 0; i < t->count; i++) {
         const decl *d = &t->all[i].decl;
-        bool stays = t->all[i].needed && !is_dropped(d, kernel);
 
         if (d->macro)
             continue;
         from = from == NULL ? d->from : from;
         if (t->all[i].lead)
             continue;
-        if (!stays) {
+        if (!stays(t, &i, kernel)) {
             groat__str_addn(out, done, (size_t)(from - done));
             add_lines(out, from, d->to);
             done = d->to;
@@ -361,6 +476,7 @@ void groat__cuda_drop_unneeded(const char *text, const char *given,
         t.all[i].lead = d->call && d->to[-1] == ')' &&
                         is_useful(&t, &d->name) && !has_any(&t, &d->name, "{;");
     }
+    find_pasting(&t);
     if (given != NULL)
         need_words(&t, given, given + strlen(given));
     mark(&t, text, &kernel);

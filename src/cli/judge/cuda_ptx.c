@@ -2,10 +2,11 @@
  *
  * cuda_ptx.c reads asm statements of CUDA C++.
  *
- * An instruction "a.b::c.d {%0, %1}, [%2+16], 4;" becomes
- * "groat_ptx::a_b_c_d((x), (y), groat_ptx::operand_at((z))+16, 4);": braces go,
- * and the compiler says which instructions common/cuda_ptx.h lacks.  A
- * predicate becomes an if, a register a variable.  No state.
+ * An instruction "a.b::c.d {%0, %1}, [%2+16], 4;" becomes a call,
+ * "groat_ptx::a_b_c_d(groat_ptx_0, groat_ptx_1,
+ * groat_ptx::operand_at(groat_ptx_2)+16, 4);": braces go, and the compiler says
+ * which instructions common/cuda_ptx.h lacks.  A predicate becomes an if; an
+ * operand is evaluated once, into a variable, as a register is one.  No state.
  */
 #include "cli/judge/cuda_ptx.h"
 
@@ -23,6 +24,7 @@ typedef struct statement {
     groat__str code;         /* its template, without quotes and escapes */
     token operand[OPERANDS]; /* expressions, the outputs first */
     size_t count;
+    size_t outputs;
 } statement;
 
 static bool is(const token *t, const char *word)
@@ -30,58 +32,26 @@ static bool is(const token *t, const char *word)
     return groat__cuda_is(t, word);
 }
 
-/* Skips the other branches of an #if. */
-static void skip_branches(cursor *c)
-{
-    int depth = 1;
-
-    while (depth > 0) {
-        token t = groat__cuda_take(c);
-        const char *word = c->at + strspn(c->at, " ");
-
-        if (t.len == 0)
-            return;
-        if (!is(&t, "#"))
-            continue;
-        depth += strncmp(word, "if", 2) == 0;
-        depth -= strncmp(word, "endif", 5) == 0;
-        groat__cuda_skip_directive(c);
-    }
-}
-
-/* Reads a token; a backslash in front of it ends a line of a macro.  Of the
- * branches of an #if the first is read. */
+/* Reads a token; a backslash in front of it ends a line of a macro. */
 static token take(cursor *c)
 {
-    for (;;) {
-        token t;
-        bool fresh;
+    token t = groat__cuda_take(c);
 
-        groat__cuda_skip(c);
-        fresh = c->fresh;
+    while (is(&t, "\\"))
         t = groat__cuda_take(c);
-        if (fresh && is(&t, "#")) {
-            bool other = strncmp(c->at + strspn(c->at, " "), "el", 2) == 0;
-
-            groat__cuda_skip_directive(c);
-            if (other)
-                skip_branches(c);
-        } else if (!is(&t, "\\")) {
-            return t;
-        }
-    }
+    return t;
 }
 
 /* ---- the statement --------------------------------------------------------
  */
 
-/* Appends a text between quotes; blanks for its escapes. */
+/* Appends a text between quotes; of its escapes only line breaks count. */
 static void add_quoted(groat__str *out, const token *t)
 {
     for (const char *at = t->at + 1; at + 1 < t->at + t->len; at++) {
         bool escape = *at == '\\';
 
-        groat__str_addn(out, escape ? " " : at, 1);
+        groat__str_addn(out, !escape ? at : at[1] == 'n' ? "\n" : " ", 1);
         at += escape;
     }
 }
@@ -174,8 +144,10 @@ static bool read_statement(cursor *c, const char *text, statement *s)
     if (!is(&t, "("))
         return false;
     t = read_template(c, text, s, &good);
-    for (int part = 0; good && part < 2 && is(&t, ":"); part++)
+    for (int part = 0; good && part < 2 && is(&t, ":"); part++) {
         t = read_operands(c, s, &good);
+        s->outputs = part == 0 ? s->count : s->outputs;
+    }
     if (good && is(&t, ":")) /* what it changes besides */
         for (t = take(c); t.len > 0 && (*t.at == '"' || is(&t, ","));)
             t = take(c);
@@ -200,16 +172,36 @@ static const char *add_name(const char *at, groat__str *out)
     return at;
 }
 
-/* Appends an expression, in one line. */
+/* Appends an expression without comments, in one line. */
 static void add_expression(const token *t, groat__str *out)
 {
-    groat__str_add(out, "(");
-    for (const char *at = t->at; at < t->at + t->len; at++) {
-        bool end = at[0] == '\n' || (at[0] == '\\' && at[1] == '\n');
+    cursor c = {t->at, 1, false};
+    const char *end = t->at + t->len;
 
-        groat__str_addn(out, end ? " " : at, 1);
+    while (c.at < end) {
+        token word = take(&c);
+
+        if (word.len == 0 || word.at >= end)
+            break;
+        groat__str_addn(out, word.at, word.len);
+        if (isspace((unsigned char)*c.at) || *c.at == '\\' || *c.at == '/')
+            groat__str_add(out, " ");
     }
-    groat__str_add(out, ")");
+}
+
+/* Appends variables for the operands: inputs first, as an output may change
+ * what they are made of. */
+static void add_variables(const statement *s, groat__str *out)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        size_t at = (i + s->outputs) % s->count;
+
+        groat__str_addf(out, "[[maybe_unused]] %s groat_ptx_%zu = %s(",
+                        at < s->outputs ? "auto &" : "const auto", at,
+                        at < s->outputs ? "" : "groat_ptx::operand");
+        add_expression(&s->operand[at], out);
+        groat__str_add(out, "); ");
+    }
 }
 
 /* Appends "%1", "%%laneid", "name", "16" or "0f3F800000"; returns its end, or
@@ -231,7 +223,7 @@ static const char *add_operand(const char *at, const statement *s,
                 number < OPERANDS ? 10 * number + (size_t)(*at - '0') : number;
         if (number >= s->count)
             return NULL;
-        add_expression(&s->operand[number], out);
+        groat__str_addf(out, "groat_ptx_%zu", number);
         return at;
     }
     if (at[0] == '0' && (at[1] == 'f' || at[1] == 'F')) {
@@ -242,9 +234,13 @@ static const char *add_operand(const char *at, const statement *s,
     }
     if (!groat__is_word(*at) || (*at == '_' && !groat__is_word(at[1])))
         return NULL;
-    if (!isdigit((unsigned char)*at))
-        groat__str_add(out, "ptx_");
-    return add_name(at, out);
+    if (!isdigit((unsigned char)*at)) {
+        groat__str_add(out, "groat_ptx_");
+        return add_name(at, out);
+    }
+    for (; groat__is_word(*at) || *at == '.'; at++)
+        groat__str_addn(out, at, 1);
+    return at;
 }
 
 /* Appends the operands up to ";"; returns its place, or NULL. */
@@ -282,7 +278,7 @@ static const char *add_registers(const char *at, groat__str *out)
         at += strspn(at, " ");
         if (!groat__is_word(*at))
             return NULL;
-        groat__str_add(out, " ptx_");
+        groat__str_add(out, " groat_ptx_");
         at = add_name(at, out);
         at += strspn(at, " ");
         if (*at == ',')
@@ -325,12 +321,41 @@ static const char *add_instruction(const char *at, const statement *s,
     return at;
 }
 
+/* Where a comment ends that begins, if one does. */
+static char *comment_end(char *at)
+{
+    char *end = at;
+
+    if (at[1] == '/')
+        end = at + strcspn(at, "\n");
+    else if (at[1] == '*' && (end = strstr(at + 2, "*/")) != NULL)
+        end += 2;
+    return end;
+}
+
+/* Blanks PTX's comments, and ends its last instruction. */
+static void clean(groat__str *code)
+{
+    char *at = code->len > 0 ? code->data : NULL;
+
+    while (at != NULL && (at = strchr(at, '/')) != NULL) {
+        char *end = comment_end(at);
+
+        if (end == NULL)
+            break;
+        for (at += end == at; at < end; at++)
+            *at = ' ';
+    }
+    groat__str_add(code, ";");
+}
+
 /* Appends all instructions; false: some cannot be read. */
 static bool add_code(const statement *s, groat__str *out)
 {
     const char *at = s->code.data;
 
     groat__str_add(out, "({ ");
+    add_variables(s, out);
     while (*at != '\0') {
         if (isspace((unsigned char)*at) || *at == ';') {
             at++;
@@ -359,20 +384,20 @@ static bool is_empty(const statement *s)
            s->code.data[strspn(s->code.data, " ")] == '\0';
 }
 
-/* Reads a statement behind its first word, and what it becomes; false: it stays
- * as it is.  In a macro it becomes an error where that is used. */
-static bool translate(cursor *c, const char *text, bool macro, groat__str *out)
+/* Reads a statement behind its first word, and what it becomes; one that cannot
+ * be read becomes an error where it is compiled.  False: it stays as it is. */
+static bool translate(cursor *c, const char *text, groat__str *out)
 {
     const cursor first = *c;
     statement s = {0};
     bool good = read_statement(c, text, &s);
     bool empty = is_empty(&s);
 
-    if (good && strchr(s.code.len > 0 ? s.code.data : "", ';') == NULL)
-        groat__str_add(&s.code, ";");
+    if (good && !empty)
+        clean(&s.code);
     good = good && !empty && !s.code.failed && add_code(&s, out);
     groat__str_free(&s.code);
-    if (good || empty || !macro)
+    if (good || empty)
         return good;
     *c = first;
     for (token t = take(c); t.len > 0 && !is(&t, "(");)
@@ -408,7 +433,7 @@ bool groat__cuda_read_ptx(const char *text, groat__str *out)
         if (!is(&t, "asm") && !is(&t, "__asm__") && !is(&t, "__asm"))
             continue;
         ahead = c;
-        if (translate(&ahead, text, macro, &made)) {
+        if (translate(&ahead, text, &made)) {
             groat__str_addn(out, done, (size_t)(t.at - done));
             groat__str_add(out, made.failed ? "" : made.data);
             for (const char *at = t.at; at < ahead.at; at++)

@@ -294,6 +294,28 @@ static void read_condition(reader *r, const token *word)
     }
 }
 
+/* Answers "__has_include(NAME)" up to the end of the line: 1 if the header is
+ * not missed. */
+static void answer_includes(reader *r)
+{
+    static const char asked[] = "__has_include";
+    const char *end = r->c.at + strcspn(r->c.at, "\n");
+    const char *at;
+
+    while ((at = strstr(r->c.at, asked)) != NULL && at < end) {
+        const char *ours;
+        token name;
+
+        r->c.at = at + sizeof(asked) - 1;
+        r->c.at += strspn(r->c.at, " (");
+        r->c.at += *r->c.at == '<' || *r->c.at == '"';
+        name = (token){r->c.at, strcspn(r->c.at, ">\")\n"), r->c.line};
+        r->c.at += strcspn(r->c.at, ")\n");
+        r->c.at += *r->c.at == ')';
+        replace(r, at, find_header(&name, &ours) ? "1" : "0");
+    }
+}
+
 static groat_status read_directive(reader *r, const token *sign)
 {
     token word;
@@ -308,6 +330,7 @@ static groat_status read_directive(reader *r, const token *sign)
                       "#line is refused, as findings name lines of this file",
                       &word);
     read_condition(r, &word);
+    answer_includes(r);
     if (is_dead(r, &word)) {
         skip_dead(r);
         return GROAT_OK;
@@ -408,16 +431,6 @@ static void read_static(reader *r, const token *first)
 /* ---- words that cannot be judged ------------------------------------------
  */
 
-/* Returns whether an asm is empty, a compiler barrier.  `r` is a copy. */
-static bool is_empty_asm(reader r)
-{
-    token t = take(&r);
-
-    while (is(&t, "volatile") || is(&t, "__volatile__") || is(&t, "("))
-        t = take(&r);
-    return is(&t, "\"\"");
-}
-
 static groat_status check_word(const reader *r, const token *t)
 {
     static const struct {
@@ -434,8 +447,6 @@ static groat_status check_word(const reader *r, const token *t)
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
         if (is(t, refused[i].word))
             return refuse(r, t->line, refused[i].why, t);
-    if ((is(t, "asm") || is(t, "__asm__")) && !is_empty_asm(*r))
-        return refuse(r, t->line, "inline PTX is not judged", t);
     if (*t->at == '<' && strncmp(t->at, "<<<", 3) == 0)
         return refuse(r, t->line, "kernels that launch kernels are not judged",
                       &(token){t->at, 3, t->line});

@@ -20,8 +20,11 @@ static const char *skip_comment(const char *at)
 {
     const char *end;
 
-    if (at[1] == '/')
-        return at + strcspn(at, "\n");
+    if (at[1] == '/') {
+        while (*at != '\0' && *at != '\n')
+            at += at[0] == '\\' && at[1] == '\n' ? 2 : 1;
+        return at;
+    }
     end = strstr(at + 2, "*/");
     return end == NULL ? at + strlen(at) : end + 2;
 }
@@ -87,7 +90,10 @@ token groat__cuda_take(groat__cuda_cursor *c)
     t = (token){c->at, 0, c->line};
     if (*c->at == '\0')
         return t;
-    while (groat__is_word(c->at[t.len]))
+    /* "1'000" is one number. */
+    while (groat__is_word(c->at[t.len]) ||
+           (c->at[t.len] == '\'' && isdigit((unsigned char)*c->at) &&
+            isalnum((unsigned char)c->at[t.len + 1])))
         t.len++;
     if (t.len == 0)
         t.len = *c->at == '"' || *c->at == '\'' ? quoted(c->at) : 1;
