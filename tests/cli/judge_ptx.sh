@@ -226,7 +226,7 @@ __global__ void k(const float *x, float *y)
     y[threadIdx.x] = s[threadIdx.x];
 }
 END
-wrong "a null pointer" "k.cu:4" --buffer x=null --buffer y=32 <<'END'
+wrong "a null pointer" "at address 0x0" --buffer x=null --buffer y=32 <<'END'
 __global__ void k(const float *x, float *y)
 {
     float a;
