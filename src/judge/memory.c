@@ -126,8 +126,11 @@ static void check_read(groat__judge *j, groat__judge_block *block, uint32_t at)
         groat__judge_report(
             j,
             "reads byte %u of shared memory while a copy of thread %zu into "
-            "it is in flight: a wait is missing or counts too much",
-            at, groat__judge_thread_of(j, s->writer));
+            "it is in flight: a wait is missing or counts too much%s",
+            at, groat__judge_thread_of(j, s->writer),
+            s->writer == j->current
+                ? ""
+                : ", or a barrier behind that thread's wait is missing");
     }
     if (s->state == GROAT__UNWRITTEN) {
         groat__judge_unwritten_note(

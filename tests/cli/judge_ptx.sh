@@ -226,7 +226,7 @@ __global__ void k(const float *x, float *y)
     y[threadIdx.x] = s[threadIdx.x];
 }
 END
-wrong "a null pointer" "at address 0x0" --buffer x=null --buffer y=32 <<'END'
+cat >k.cu <<'END'
 __global__ void k(const float *x, float *y)
 {
     float a;
@@ -234,6 +234,8 @@ __global__ void k(const float *x, float *y)
     y[threadIdx.x] = a;
 }
 END
+expect "a null pointer" 1 judge k.cu --block 32 --buffer x=null --buffer y=32
+callers "is told" "at address 0x0"
 wrong "a short copy past the first cache" "less than 16 bytes" --buffer x=32 --buffer y=32 <<'END'
 __global__ void k(const float *x, float *y)
 {
