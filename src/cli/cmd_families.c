@@ -380,10 +380,11 @@ static int unknown_family(groat__cli *cli, const char *name)
                             strlen(groat_family_name(family)));
     }
     return groat__cli_refuse(cli, GROAT_INVALID,
-                             "there is no family '%.64s'%s%s; groat families "
+                             "there is no family '%.64s'%s%s%s groat families "
                              "lists all",
-                             name, near.found ? "; did you mean " : "",
-                             near.found ? near.found : "");
+                             name, near.found ? "; did you mean " : ";",
+                             near.found ? near.found : "",
+                             near.found ? "?" : "");
 }
 
 /* Finds the family of a name or a spec, and parses the spec, if it is one or

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # How far the functions of common/math.h are from float64's: a row of
-# doc/functions.md per target.  Checks the row of GROAT_TEST_TARGET (cpu:sm_90a
-# where it is not set), and that the functions compile for every vendor whose
+# doc/functions.md per target.  Checks the rows of the cpu targets, or that of
+# GROAT_TEST_TARGET, and that the functions compile for every vendor whose
 # compiler is here; --row TARGET prints that target's row.
 . "$(dirname "$0")/../scratch.sh"
 family=$top_srcdir/tests/kernels/functions
@@ -34,20 +34,21 @@ command -v "${GROAT_CXX:-c++}" >/dev/null 2>&1 || {
     echo "SKIP: there is no C++ compiler for reference.c"
     exit 77
 }
-target=${GROAT_TEST_TARGET:-cpu:sm_90a}
-seen=$(row "$target") || {
-    echo "FAIL: the functions do not run on $target"
-    exit 1
-}
-written=$(table_read "$page" functions | grep "^| $target |") || {
-    echo "FAIL: $page has no row of $target; it is: $seen"
-    exit 1
-}
-[ "$seen" = "$written" ] || {
-    echo "FAIL: $page has: $written"
-    echo "      seen:      $seen"
-    exit 1
-}
+for target in ${GROAT_TEST_TARGET:-cpu:sm_90a cpu:gfx950}; do
+    seen=$(row "$target") || {
+        echo "FAIL: the functions do not run on $target"
+        exit 1
+    }
+    written=$(table_read "$page" functions | grep "^| $target |") || {
+        echo "FAIL: $page has no row of $target; it is: $seen"
+        exit 1
+    }
+    [ "$seen" = "$written" ] || {
+        echo "FAIL: $page has: $written"
+        echo "      seen:      $seen"
+        exit 1
+    }
+done
 for target in cuda:sm_80 cuda:sm_90a hip:gfx90a; do
     for function in $functions; do
         "$groat" build "$family:function=$function" --target $target \
