@@ -471,7 +471,7 @@ __global__ void k(float *y)
 #endif
 }
 END
-refused "one that is" "k.cu:3: asm" --block 32 --buffer y=32 <<'END'
+right "one that is" --buffer y=32 <<'END'
 #define USE_ASM
 #ifdef USE_ASM
 __device__ int own() { int r; asm("mov.u32 %0, %laneid;" : "=r"(r)); return r; }

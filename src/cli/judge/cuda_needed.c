@@ -27,15 +27,16 @@ typedef struct entry {
     token name; /* or none */
     decl decl;
     bool needed;
-    bool read;   /* what it names is needed as well */
-    bool lead;   /* it belongs to what follows: NAME(...) without a ";" */
-    bool pastes; /* a macro that puts names together */
+    size_t number; /* of the declaration */
+    bool lead;     /* it belongs to what follows: NAME(...) without a ";" */
+    bool pastes;   /* a macro that puts names together */
 } entry;
 
 typedef struct table {
     entry *all; /* as in the text, the macros last; then by name */
     size_t count;
     size_t cap;
+    size_t decls;
     bool failed;
 } table;
 
@@ -48,7 +49,8 @@ static void add(table *t, const token *name, const decl *d)
         !groat__grow(&t->all, t->count + 1, &t->cap, sizeof(*t->all)))
         t->failed = true;
     else
-        t->all[t->count++] = (entry){.name = *name, .decl = *d};
+        t->all[t->count++] =
+            (entry){.name = *name, .decl = *d, .number = t->decls};
 }
 
 /* Whether a word of an operator's parameters, between two tokens, is a type: it
@@ -78,7 +80,8 @@ static bool add_words(table *t, const decl *d)
         depth += groat__cuda_is(&word, "{") - groat__cuda_is(&word, "}");
         if (d->known == GROAT__CUDA_BY_TYPES && depth > 0)
             break;
-        if (groat__is_word(*word.at) && !groat__cuda_is_keyword(&word) &&
+        if (groat__is_word(*word.at) && !groat__is_digit(*word.at) &&
+            !groat__cuda_is_keyword(&word) &&
             (depth == 0 || d->known == GROAT__CUDA_BY_ALL_WORDS) &&
             (d->known != GROAT__CUDA_BY_TYPES || is_type(&last, &c))) {
             add(t, &word, d);
@@ -97,6 +100,7 @@ static void add_decl(table *t, const decl *d)
 
     if (!by_words || !add_words(t, d))
         add(t, &d->name, d);
+    t->decls++;
 }
 
 static int compare_words(const token *a, const token *b)
@@ -196,7 +200,7 @@ static void read_all(table *t, const char *text)
         add_decl(t, &d);
     }
     for (size_t i = 0; i < macros.count; i++)
-        add(t, &macros.all[i].name, &macros.all[i].decl);
+        add_decl(t, &macros.all[i].decl);
     t->failed = t->failed || macros.failed;
     free(macros.all);
     sort(t, by_name);
@@ -280,28 +284,37 @@ static void need_words(table *t, const char *from, const char *to)
     }
 }
 
-/* Finds the macros that put names together: by "##", or another such macro. */
+/* Whether a macro's text has "##", or the name of one that is known to paste.
+ */
+static bool finds_pasting(const table *t, const decl *macro)
+{
+    cursor c = {macro->from, 1, false};
+
+    while (c.at < macro->to) {
+        token word = groat__cuda_take(&c);
+
+        if (word.at >= macro->to)
+            return false;
+        if (strncmp(word.at, "##", 2) == 0 ||
+            (groat__is_word(*word.at) && is_pasting(t, &word)))
+            return true;
+    }
+    return false;
+}
+
+/* Finds the macros that put names together, also by others, of which there are
+ * two as a rule: one is for its arguments to be expanded. */
 static void find_pasting(table *t)
 {
-    bool more = true;
+    enum { LEVELS = 3 };
 
-    while (more) {
-        more = false;
+    for (int level = 0; level < LEVELS; level++)
         for (size_t i = 0; i < t->count; i++) {
             entry *e = &t->all[i];
-            cursor c = {e->decl.from, 1, false};
 
-            while (e->decl.macro && !e->pastes && c.at < e->decl.to) {
-                token word = groat__cuda_take(&c);
-
-                e->pastes =
-                    word.at < e->decl.to &&
-                    (strncmp(word.at, "##", 2) == 0 ||
-                     (groat__is_word(*word.at) && is_pasting(t, &word)));
-                more = more || e->pastes;
-            }
+            e->pastes =
+                e->decl.macro && (e->pastes || finds_pasting(t, &e->decl));
         }
-    }
 }
 
 /* Whether something goes whoever names it.  A type of the host may be what a
@@ -366,23 +379,26 @@ static bool is_root(const table *t, const char *text, const entry *e, bool any)
  * nothing more; a name of no length: what all kernels need. */
 static void mark(table *t, const char *text, const token *kernel)
 {
-    bool more = true;
+    bool *read = calloc(t->decls + 1, sizeof(*read));
+    bool more = read != NULL;
 
+    t->failed = t->failed || read == NULL;
     for (size_t i = 0; i < t->count; i++)
         t->all[i].needed =
             t->all[i].needed || is_root(t, text, &t->all[i], kernel->len == 0);
     while (more) {
         more = false;
         for (size_t i = 0; i < t->count; i++) {
-            entry *e = &t->all[i];
+            const entry *e = &t->all[i];
 
-            if (!e->needed || e->read || is_dropped(&e->decl, kernel))
+            if (!e->needed || read[e->number] || is_dropped(&e->decl, kernel))
                 continue;
-            e->read = true;
+            read[e->number] = true;
             more = true;
             need_words(t, e->decl.from, e->decl.to);
         }
     }
+    free(read);
 }
 
 /* ---- what is left ---------------------------------------------------------

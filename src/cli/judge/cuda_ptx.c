@@ -211,9 +211,9 @@ static const char *add_operand(const char *at, const statement *s,
 {
     size_t number = 0;
 
-    if (at[0] == '%' && at[1] == '%') {
+    if (at[0] == '%' && (at[1] == '%' || isalpha((unsigned char)at[1]))) {
         groat__str_add(out, "groat_ptx::special_");
-        at = add_name(at + 2, out);
+        at = add_name(at + 1 + (at[1] == '%'), out);
         groat__str_add(out, "()");
         return at;
     }
