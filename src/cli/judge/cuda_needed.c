@@ -4,8 +4,7 @@
  * what is for the host, other kernels, and what neither the kernel names nor
  * anything that it names.
  *
- * A name is taken for each declaration that has it, wherever that is.  What has
- * none, such as an operator, is needed as long as it is not the host's.  A
+ * A name is taken for each declaration that has it, wherever that is.  A
  * function may be for the device by a macro's name: so what has a word of host
  * code stays if it has one of the device, too.  No state.
  */
@@ -161,21 +160,22 @@ static bool has_any(const table *t, const token *name, const char *characters)
 }
 
 /* Takes macros in front of a declaration that open or close a brace, as of a
- * namespace, for none of its words. */
-static void skip_braces(const table *t, decl *d)
+ * namespace, for none of its words; `c` is behind it. */
+static void skip_braces(const table *t, cursor *c, decl *d)
 {
-    cursor c = {d->from, 1, true};
-    cursor behind = c;
-    token word = groat__cuda_take_text(&c);
+    cursor ahead = {d->from, 1, true};
+    cursor behind = ahead;
+    token word = groat__cuda_take_text(&ahead);
 
     if (d->call || !has_any(t, &word, "{}"))
         return;
     while (word.at < d->to && has_any(t, &word, "{}")) {
-        behind = c;
-        word = groat__cuda_take_text(&c);
+        behind = ahead;
+        word = groat__cuda_take_text(&ahead);
     }
     if (word.at >= d->to || !groat__cuda_next_decl(&behind, d))
         *d = (decl){GROAT__CUDA_BY_NOTHING, .from = d->to, .to = d->to};
+    c->at = d->to;
 }
 
 static void sort(table *t, int (*compare)(const void *, const void *))
@@ -196,7 +196,7 @@ static void read_all(table *t, const char *text)
     sort(&macros, by_name);
     c = (cursor){text, 1, true};
     while (groat__cuda_next_decl(&c, &d)) {
-        skip_braces(&macros, &d);
+        skip_braces(&macros, &c, &d);
         add_decl(t, &d);
     }
     for (size_t i = 0; i < macros.count; i++)
