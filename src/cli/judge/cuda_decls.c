@@ -331,7 +331,7 @@ static decl read_decl(cursor *c, token t)
     sides s = {.host = is_using_std(*c, &t)};
     braces b = {is(&t, "{"), {0}, 0};
     naming n = {.first = t};
-    decl d = {.from = t.at};
+    decl d = {.name = {"", 0, 0}, .from = t.at};
     int parens = 0;
 
     for (; t.len > 0; t = take_token(c, &b)) {

@@ -174,7 +174,10 @@ static void skip_braces(const table *t, cursor *c, decl *d)
         word = groat__cuda_take_text(&ahead);
     }
     if (word.at >= d->to || !groat__cuda_next_decl(&behind, d))
-        *d = (decl){GROAT__CUDA_BY_NOTHING, .from = d->to, .to = d->to};
+        *d = (decl){.known = GROAT__CUDA_BY_NOTHING,
+                    .name = {"", 0, 0},
+                    .from = d->to,
+                    .to = d->to};
     c->at = d->to;
 }
 
