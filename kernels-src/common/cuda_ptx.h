@@ -132,6 +132,20 @@ template <class T> GROAT_LANES void put(T &to, float x)
     put(to, float_bits(x));
 }
 
+template <class T> GROAT_LANES void put(T &to, int x)
+{
+    put(to, (unsigned)x);
+}
+
+template <class T, class X>
+GROAT_LANES void put(T &a, T &b, T &c, T &d, X w, X x, X y, X z)
+{
+    put(a, w);
+    put(b, x);
+    put(c, y);
+    put(d, z);
+}
+
 // ---- moves, predicates, special registers
 
 // Bits; a constant has 4 bytes.
@@ -331,39 +345,36 @@ GROAT_PTX_SHUFFLE(down, __shfl_down_sync, 31)
 
 // ---- loads and stores
 
-#define GROAT_PTX_MEMORY_OF(load, store, place, type) \
+#define GROAT_PTX_MEMORY_OF(load, store, where, type) \
     template <class T> \
     GROAT_LANES void load##_##type(T &to, unsigned long long from) \
     { \
-        put(to, *(const unsigned *)place(from)); \
+        put(to, *(const unsigned *)where(from)); \
     } \
     template <class T> \
     GROAT_LANES void load##_v4_##type(T &a, T &b, T &c, T &d, \
                                       unsigned long long from) \
     { \
-        const uint4 all = *(const uint4 *)place(from); \
-        put(a, all.x); \
-        put(b, all.y); \
-        put(c, all.z); \
-        put(d, all.w); \
+        const uint4 all = *(const uint4 *)where(from); \
+        put(a, b, c, d, all.x, all.y, all.z, all.w); \
     } \
     template <class T> \
     GROAT_LANES void store##_##type(unsigned long long to, T from) \
     { \
-        *(unsigned *)place(to) = word(from); \
+        *(unsigned *)where(to) = word(from); \
     } \
     template <class T> \
     GROAT_LANES void store##_v4_##type(unsigned long long to, T a, T b, T c, \
                                        T d) \
     { \
-        *(uint4 *)place(to) = uint4{word(a), word(b), word(c), word(d)}; \
+        *(uint4 *)where(to) = uint4{word(a), word(b), word(c), word(d)}; \
     }
 
-#define GROAT_PTX_MEMORY(load, store, place) \
-    GROAT_PTX_MEMORY_OF(load, store, place, b32) \
-    GROAT_PTX_MEMORY_OF(load, store, place, u32) \
-    GROAT_PTX_MEMORY_OF(load, store, place, s32) \
-    GROAT_PTX_MEMORY_OF(load, store, place, f32)
+#define GROAT_PTX_MEMORY(load, store, where) \
+    GROAT_PTX_MEMORY_OF(load, store, where, b32) \
+    GROAT_PTX_MEMORY_OF(load, store, where, u32) \
+    GROAT_PTX_MEMORY_OF(load, store, where, s32) \
+    GROAT_PTX_MEMORY_OF(load, store, where, f32)
 
 GROAT_PTX_MEMORY(ld_shared, st_shared, place)
 GROAT_PTX_MEMORY(ld_global, st_global, operand_at)
@@ -550,10 +561,7 @@ GROAT_LANES vec4 load_matrices(unsigned own, unsigned matrices)
     GROAT_LANES void name(T &a, T &b, T &c, T &d, unsigned long long from) \
     { \
         const vec4 all = load_matrices<transposed>(address(from), 4); \
-        put(a, all.x); \
-        put(b, all.y); \
-        put(c, all.z); \
-        put(d, all.w); \
+        put(a, b, c, d, all.x, all.y, all.z, all.w); \
     }
 
 #define GROAT_PTX_LDMATRIX(count, space, address) \
@@ -578,12 +586,7 @@ GROAT_PTX_LDMATRICES(x4)
 template <class T, class F>
 GROAT_LANES void movmatrix_sync_aligned_m8n8_trans_b16(T &to, const F &from)
 {
-    const unsigned row = lane() / 4, column = lane() % 4 * 2;
-    const unsigned shift = row % 2 * 16;
-    const unsigned low = __shfl_sync(~0u, word(from), 4 * column + row / 2);
-    const unsigned high = __shfl_sync(~0u, word(from), 4 * column + 4 + row / 2);
-
-    put(to, (low >> shift & 0xffffu) | high >> shift << 16);
+    put(to, matrix_transpose_by(lane(), word(from)));
 }
 
 // The inverse of ldmatrix: matrix m's rows are where lanes 8 m and up say.
@@ -650,10 +653,7 @@ GROAT_LANES void mma_sync_aligned_m16n8k16_row_col_s32_s8_s8_s32(
     int d[4] = {whole(c0), whole(c1), whole(c2), whole(c3)};
 
     multiply_bytes(d, word(a0), word(a1), word(b));
-    put(d0, (unsigned)d[0]);
-    put(d1, (unsigned)d[1]);
-    put(d2, (unsigned)d[2]);
-    put(d3, (unsigned)d[3]);
+    put(d0, d1, d2, d3, d[0], d[1], d[2], d[3]);
 }
 
 template <class D, class A, class B, class C>
@@ -666,10 +666,7 @@ GROAT_LANES void mma_sync_aligned_m16n8k32_row_col_s32_s8_s8_s32(
 
     multiply_bytes(d, word(a0), word(a1), word(b0));
     multiply_bytes(d, word(a2), word(a3), word(b1));
-    put(d0, (unsigned)d[0]);
-    put(d1, (unsigned)d[1]);
-    put(d2, (unsigned)d[2]);
-    put(d3, (unsigned)d[3]);
+    put(d0, d1, d2, d3, d[0], d[1], d[2], d[3]);
 }
 
 // D = A * B + C of floats, and of halves.
@@ -699,10 +696,7 @@ GROAT_LANES void multiply_halves(A &d0, A &d1, vec4 a, vec2 b, const B &c0,
         float d[4] = {real(c0), real(c1), real(c2), real(c3)}; \
         mma_16x8<type>(d, vec4{word(a0), word(a1), word(a2), word(a3)}, \
                        vec2{word(b0), word(b1)}); \
-        put(d0, d[0]); \
-        put(d1, d[1]); \
-        put(d2, d[2]); \
-        put(d3, d[3]); \
+        put(d0, d1, d2, d3, d[0], d[1], d[2], d[3]); \
     }
 
 // Half as deep: the other half of the numbers are zeros.
@@ -714,10 +708,7 @@ GROAT_LANES void multiply_halves(A &d0, A &d1, vec4 a, vec2 b, const B &c0,
     { \
         float d[4] = {real(c0), real(c1), real(c2), real(c3)}; \
         mma_16x8<type>(d, vec4{word(a0), word(a1), 0, 0}, vec2{word(b0), 0}); \
-        put(d0, d[0]); \
-        put(d1, d[1]); \
-        put(d2, d[2]); \
-        put(d3, d[3]); \
+        put(d0, d1, d2, d3, d[0], d[1], d[2], d[3]); \
     }
 
 GROAT_PTX_PRODUCT_16(mma_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32, mma_f16)

@@ -20,15 +20,20 @@ GROAT_DEVICE vec4 matrix_load_transposed(u32 address)
     return v;
 }
 
-GROAT_DEVICE u32 matrix_transpose(u32 word)
+// As matrix_transpose(), by the lane's number in its warp.
+GROAT_DEVICE u32 matrix_transpose_by(u32 lane, u32 word)
 {
-    const u32 lane = thread_index() % 32;
     const u32 row = lane / 4, column = lane % 4 * 2;
     const u32 shift = row % 2 * 16;
     const u32 low = wave_shuffle(word, 4 * column + row / 2) >> shift;
     const u32 high = wave_shuffle(word, 4 * column + 4 + row / 2) >> shift;
 
     return (low & 0xffffu) | high << 16;
+}
+
+GROAT_DEVICE u32 matrix_transpose(u32 word)
+{
+    return matrix_transpose_by(thread_index() % 32, word);
 }
 
 template <mma_number type>

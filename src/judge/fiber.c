@@ -9,13 +9,14 @@
 #undef _FORTIFY_SOURCE
 
 #include "judge/fiber.h"
-#include "base/grow.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#include "base/grow.h"
 
 /* Present when the process runs under a sanitizer that must know of fibers. */
 extern void __sanitizer_start_switch_fiber(void **fake, const void *bottom,

@@ -4,10 +4,11 @@
  * them back.
  */
 #include "judge/snapshot.h"
-#include "base/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/grow.h"
 
 /* Makes room for one more line.  False: no memory, or too many. */
 static bool make_room(groat__snapshot *s)

@@ -153,12 +153,13 @@ says "is told at its line" "names.cu:22:"
 lacks "without others" "names.cu:17:"
 
 # What is not named as others are.
+printf '%s\n' '#ifndef ROCM_H' '#define ROCM_H' 'int a;' 'int b;' '#endif' >rocm.h
 cat >named.cu <<'END'
 #include <vector>
 #include <string>
 #define PASTE_(a, b) a##b
 #define PASTE(a, b)  PASTE_(a, b)
-#if __has_include(<nvml.h>) || !__has_include(<cuda_fp16.h>)
+#if __has_include(<nvml.h>) || !__has_include(<cuda_fp16.h>) || ! __has_include ( "rocm.h" )
 #error it has none
 #endif
 __constant__ float one[2] = {1, 2}, two[2] = {3, 4};
@@ -198,7 +199,6 @@ cat >ops.def <<'END'
 OP(add, +)
 OP(sub, -)
 END
-printf '%s\n' '#ifndef ROCM_H' '#define ROCM_H' 'int a;' 'int b;' '#endif' >rocm.h
 cat >twice.cu <<'END'
 #ifdef __HIPCC__
 #include "rocm.h"

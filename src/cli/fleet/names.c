@@ -3,10 +3,11 @@
  * names.c - lists of object names, also of the kernels of manifests.
  */
 #include "cli/fleet/fleet.h"
-#include "base/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/grow.h"
 
 void groat__names_free(groat__names *names)
 {

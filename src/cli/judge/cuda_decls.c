@@ -233,23 +233,28 @@ typedef struct braces {
     size_t count;
 } braces;
 
+/* Follows a directive that begins, turns to another branch of, or ends an #if.
+ */
+static void follow(braces *b, groat__cuda_turn turn)
+{
+    if (turn == GROAT__CUDA_IF) {
+        if (b->count < 16)
+            b->outside[b->count] = b->depth;
+        b->count++;
+    } else if (turn == GROAT__CUDA_ELSE && b->count <= 16) {
+        b->depth = b->count > 0 ? b->outside[b->count - 1] : 0;
+    } else if (turn == GROAT__CUDA_ENDIF && b->count > 0) {
+        b->count--;
+    }
+}
+
 /* Reads a token; `b` follows the directives in front of it. */
 static token take_token(cursor *c, braces *b)
 {
     token t = groat__cuda_take(c);
 
     for (; is(&t, "#"); t = groat__cuda_take(c)) {
-        const char *word = c->at + strspn(c->at, " \t");
-        bool ends = strncmp(word, "endif", 5) == 0;
-
-        if (strncmp(word, "if", 2) == 0) {
-            if (b->count < 16)
-                b->outside[b->count] = b->depth;
-            b->count++;
-        } else if (strncmp(word, "el", 2) == 0 && b->count <= 16) {
-            b->depth = b->count > 0 ? b->outside[b->count - 1] : 0;
-        }
-        b->count -= ends && b->count > 0;
+        follow(b, groat__cuda_turn_of(c->at));
         groat__cuda_skip_directive(c);
     }
     b->depth += is(&t, "{") - is(&t, "}");

@@ -119,21 +119,29 @@ static groat_status add_file(reading *r, const char *path, const char *shown,
                : GROAT_OK;
 }
 
-/* The name of an #include, behind the sign, that a #line can show; or no
- * token. */
-static token included_name(const char *at)
+/* The name of a header in its quotes or angle brackets, that a #line can show;
+ * or no token. */
+static token header_name(const char *at)
 {
     token name = {"", 0, 0};
 
     at += strspn(at, " \t");
-    if (strncmp(at, "include", 7) != 0)
-        return name;
-    at += 7 + strspn(at + 7, " \t");
     if (*at == '"' || *at == '<')
         name = (token){at + 1, strcspn(at + 1, "\">\n"), 0};
     if (memchr(name.at, '\\', name.len) != NULL)
         name.len = 0;
     return name;
+}
+
+/* The name in an #include, behind the sign. */
+static token included_name(const char *at)
+{
+    static const char include[] = "include";
+    const size_t len = sizeof(include) - 1;
+
+    at += strspn(at, " \t");
+    return strncmp(at, include, len) == 0 ? header_name(at + len)
+                                          : (token){"", 0, 0};
 }
 
 static bool is_there(const groat__str *path)
@@ -212,6 +220,39 @@ static bool is_guarded(const char *text)
     return false;
 }
 
+/* Puts 1 or 0 in the place of each "__has_include(NAME)" of a line: whether the
+ * header is to be had.  `done` is the end of what has been added. */
+static const char *answer(reading *r, size_t from, const char *line,
+                          const char *done)
+{
+    static const char asked[] = "__has_include";
+    const char *end = line + strcspn(line, "\n");
+    groat__str path = {0};
+    groat__str shown = {0};
+    const char *at = line;
+
+    while ((at = strstr(at, asked)) != NULL && at < end) {
+        const char *open = at + sizeof(asked) - 1;
+        token name;
+        bool there;
+
+        open += strspn(open, " \t");
+        name = header_name(open + (*open == '('));
+        there = r->search->is_ours(name.at, name.len) ||
+                find_header(r, from, &name, &path, &shown);
+        add(r, done, at);
+        groat__str_add(&r->files->text, there ? "1" : "0");
+        at = open + strcspn(open, ")\n");
+        at += *at == ')';
+        done = at;
+    }
+    r->files->text.failed =
+        r->files->text.failed || path.failed || shown.failed;
+    groat__str_free(&path);
+    groat__str_free(&shown);
+    return done;
+}
+
 static groat_status read_file(reading *r, size_t file)
 {
     char *text = NULL;
@@ -236,6 +277,7 @@ static groat_status read_file(reading *r, size_t file)
             break;
         if (!fresh || *t.at != '#')
             continue;
+        done = answer(r, file, c.at, done);
         name = included_name(c.at);
         if (!find_header(r, file, &name, &path, &shown))
             continue;
@@ -298,11 +340,13 @@ const char *groat__cuda_files_at(const groat__cuda_files *files, int line,
 /* Whether a line ends a branch of an #if: lines of it may not have counted. */
 static bool ends_branch(const char *line)
 {
+    groat__cuda_turn turn;
+
     line += strspn(line, " \t");
     if (*line != '#')
         return false;
-    line += 1 + strspn(line + 1, " \t");
-    return strncmp(line, "el", 2) == 0 || strncmp(line, "endif", 5) == 0;
+    turn = groat__cuda_turn_of(line + 1);
+    return turn == GROAT__CUDA_ELSE || turn == GROAT__CUDA_ENDIF;
 }
 
 void groat__cuda_files_mark(const groat__cuda_files *files, const char *text,

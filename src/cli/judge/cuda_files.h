@@ -43,8 +43,8 @@ typedef struct groat__cuda_search {
 } groat__cuda_search;
 
 /* Reads a file, which findings call `shown`, and the headers that it includes,
- * each as often as C does: those that are not found stay #includes.  Errors:
- * IO, NO_MEMORY, INVALID (a byte of 0, more than GROAT__CUDA_FILES files). */
+ * one with a guard once: those that are not found stay #includes.  Errors: IO,
+ * NO_MEMORY, INVALID (a byte of 0, more than GROAT__CUDA_FILES files). */
 groat_status groat__cuda_files_read(groat__cuda_files *files, const char *path,
                                     const char *shown,
                                     const groat__cuda_search *search,

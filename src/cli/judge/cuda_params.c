@@ -110,11 +110,12 @@ void groat__cuda_see(groat__cuda_param *param, groat__cuda_seen *s,
     s->name = *t;
 }
 
-void groat__cuda_finish(groat__cuda_param *param, groat__cuda_seen *s,
+bool groat__cuda_finish(groat__cuda_param *param, groat__cuda_seen *s,
                         size_t number)
 {
     bool named = s->base.len > 0; /* else the only word is its type's */
     const char *end = named ? s->name.at : s->name.at + s->name.len;
+    bool failed;
 
     if (named)
         groat__str_addn(&param->name, s->name.at, s->name.len);
@@ -126,10 +127,12 @@ void groat__cuda_finish(groat__cuda_param *param, groat__cuda_seen *s,
         param->type.data[--param->type.len] = '\0';
     if (!named)
         groat__str_addn(&s->base, s->name.at, s->name.len);
-    if (!s->base.failed)
+    failed = s->base.failed || param->name.failed || param->type.failed;
+    if (!failed)
         param->dtype = dtype_of(s->base.data);
     groat__str_free(&s->base);
     *s = (groat__cuda_seen){0};
+    return !failed;
 }
 
 /* ---- members --------------------------------------------------------------

@@ -32,8 +32,9 @@ typedef struct groat__cuda_seen {
 /* Reads one token of a declaration. */
 void groat__cuda_see(groat__cuda_param *param, groat__cuda_seen *s,
                      const groat__cuda_token *t);
-/* Ends it, and frees *s; one without a name is called by its number. */
-void groat__cuda_finish(groat__cuda_param *param, groat__cuda_seen *s,
+/* Ends it, and frees *s; one without a name is called by its number.  Returns
+ * false if there is no memory. */
+bool groat__cuda_finish(groat__cuda_param *param, groat__cuda_seen *s,
                         size_t number);
 
 /* Whether the type is one of CUDA's vectors, such as float2, or dim3. */

@@ -254,6 +254,7 @@ static void skip_dead(reader *r)
     int depth = 1;
 
     while (depth > 0 && *r->c.at != '\0') {
+        groat__cuda_turn turn;
         const char *start;
         const char *at;
 
@@ -265,9 +266,10 @@ static void skip_dead(reader *r)
         if (*at != '#')
             continue;
         at += 1 + strspn(at + 1, " \t");
-        depth += strncmp(at, "if", 2) == 0;
-        depth -= strncmp(at, "endif", 5) == 0 ||
-                 (depth == 1 && strncmp(at, "el", 2) == 0);
+        turn = groat__cuda_turn_of(at);
+        depth += turn == GROAT__CUDA_IF;
+        depth -= turn == GROAT__CUDA_ENDIF ||
+                 (depth == 1 && turn == GROAT__CUDA_ELSE);
         if (strncmp(at, "include", 7) == 0) {
             r->c.at += strcspn(r->c.at, "\n");
             replace(r, start, "");
@@ -279,40 +281,19 @@ static void skip_dead(reader *r)
 /* Only one branch of an #if counts: braces of others are not added to it. */
 static void read_condition(reader *r, const token *word)
 {
+    groat__cuda_turn turn = groat__cuda_turn_of(word->at);
     size_t last = r->branch_count - 1;
 
-    if (word->len >= 2 && strncmp(word->at, "if", 2) == 0) {
+    if (turn == GROAT__CUDA_IF) {
         if (r->branch_count < BRANCHES)
             r->branches[r->branch_count] = (branch){r->space_count, r->depth};
         r->branch_count++;
-    } else if (r->branch_count > 0 && is(word, "endif")) {
+    } else if (r->branch_count > 0 && turn == GROAT__CUDA_ENDIF) {
         r->branch_count--;
-    } else if (r->branch_count > 0 && last < BRANCHES && word->len >= 4 &&
-               strncmp(word->at, "el", 2) == 0) {
+    } else if (r->branch_count > 0 && last < BRANCHES &&
+               turn == GROAT__CUDA_ELSE) {
         r->space_count = r->branches[last].space_count;
         r->depth = r->branches[last].depth;
-    }
-}
-
-/* Answers "__has_include(NAME)" up to the end of the line: 1 if the header is
- * not missed. */
-static void answer_includes(reader *r)
-{
-    static const char asked[] = "__has_include";
-    const char *end = r->c.at + strcspn(r->c.at, "\n");
-    const char *at;
-
-    while ((at = strstr(r->c.at, asked)) != NULL && at < end) {
-        const char *ours;
-        token name;
-
-        r->c.at = at + sizeof(asked) - 1;
-        r->c.at += strspn(r->c.at, " (");
-        r->c.at += *r->c.at == '<' || *r->c.at == '"';
-        name = (token){r->c.at, strcspn(r->c.at, ">\")\n"), r->c.line};
-        r->c.at += strcspn(r->c.at, ")\n");
-        r->c.at += *r->c.at == ')';
-        replace(r, at, find_header(&name, &ours) ? "1" : "0");
     }
 }
 
@@ -330,7 +311,6 @@ static groat_status read_directive(reader *r, const token *sign)
                       "#line is refused, as findings name lines of this file",
                       &word);
     read_condition(r, &word);
-    answer_includes(r);
     if (is_dead(r, &word)) {
         skip_dead(r);
         return GROAT_OK;
@@ -460,9 +440,7 @@ static groat_status check_word(const reader *r, const token *t)
  * may be compiled counts. */
 static groat_status read_branch(reader *r, const token *sign)
 {
-    const char *word = r->c.at + strspn(r->c.at, " \t");
-
-    if (strncmp(word, "el", 2) != 0)
+    if (groat__cuda_turn_of(r->c.at) != GROAT__CUDA_ELSE)
         return read_directive(r, sign);
     skip_dead(r);
     return GROAT_OK;
@@ -501,8 +479,10 @@ static groat_status read_params(reader *r, const token *kernel)
         if (!cut) {
             groat__cuda_see(&out->params[out->param_count], &s, &t);
         } else if (s.name.len > 0) {
-            groat__cuda_finish(&out->params[out->param_count], &s,
-                               out->param_count + 1);
+            if (!groat__cuda_finish(&out->params[out->param_count], &s,
+                                    out->param_count + 1))
+                status =
+                    groat__fail(r->error, GROAT_NO_MEMORY, "out of memory");
             out->param_count++;
         }
     }

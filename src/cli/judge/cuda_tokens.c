@@ -123,6 +123,15 @@ token groat__cuda_take_to(groat__cuda_cursor *c, char open, char close)
     return all;
 }
 
+groat__cuda_turn groat__cuda_turn_of(const char *behind)
+{
+    behind += strspn(behind, " \t");
+    return strncmp(behind, "if", 2) == 0      ? GROAT__CUDA_IF
+           : strncmp(behind, "el", 2) == 0    ? GROAT__CUDA_ELSE
+           : strncmp(behind, "endif", 5) == 0 ? GROAT__CUDA_ENDIF
+                                              : GROAT__CUDA_NO_TURN;
+}
+
 void groat__cuda_skip_directive(groat__cuda_cursor *c)
 {
     while (*c->at != '\0' && *c->at != '\n') {

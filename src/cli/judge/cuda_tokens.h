@@ -29,6 +29,16 @@ groat__cuda_token groat__cuda_take(groat__cuda_cursor *c);
 /* Reads from after an opening bracket up to the matching closing one. */
 groat__cuda_token groat__cuda_take_to(groat__cuda_cursor *c, char open,
                                       char close);
+/* What a line of the preprocessor is to the branches of an #if. */
+typedef enum groat__cuda_turn {
+    GROAT__CUDA_NO_TURN,
+    GROAT__CUDA_IF,   /* also #ifdef, #ifndef */
+    GROAT__CUDA_ELSE, /* also #elif and its kin */
+    GROAT__CUDA_ENDIF
+} groat__cuda_turn;
+
+/* Reads the word behind a line's "#". */
+groat__cuda_turn groat__cuda_turn_of(const char *behind);
 /* Skips to the end of a line of the preprocessor, behind its "#". */
 void groat__cuda_skip_directive(groat__cuda_cursor *c);
 /* Skips lines of the preprocessor; returns the token behind them. */

@@ -8,10 +8,11 @@
  * earlier cells; the failure is reported once, when it is printed.
  */
 #include "cli/tool/out.h"
-#include "base/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/grow.h"
 
 enum {
     COLUMNS = 32,
