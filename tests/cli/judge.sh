@@ -301,7 +301,7 @@ expect "a finding as JSON" 1 judge "$kernels" --entry wrong_end --block 256 \
     --grid 4 --buffer x=n --buffer y=1024 --arg n=1000 --arg a=2.5 --json
 answers "its buffer" '"buffer": "x"'
 answers "and where in it" '"place": "x[1000], 1 element past the end of x[1000]"'
-answers "its line's text" '"text": "y[i] = a * x[i] + y[i];"'
+answers "its line's text" '"text": "y[i] = a * x[i] + y[i]; // fault"'
 expect "a race as JSON" 1 judge "$kernels" --entry wrong_transpose \
     --block 32,8 --grid 2,2 --buffer in=64,64 --buffer out=64,64 --arg n=64 --json
 answers "has its place" '"what": "here"'

@@ -42,6 +42,7 @@ typedef struct work {
     char name[NAME_BYTES_MAX + 1]; /* of the family: the entry's first bytes */
     unsigned block[3];
     groat__cuda_files files;
+    groat__str quoted; /* their text, as it is, for findings */
     groat__cuda_source source;
     given given[GROAT__CUDA_PARAMS];
     groat__str folder; /* temporary folder that holds the family's */
@@ -737,11 +738,12 @@ static groat_status read_source(work *w)
 
     if (status)
         return status;
+    groat__cuda_files_mark(&w->files, w->files.text.data, &w->quoted);
     groat__cuda_drop_unneeded(w->files.text.data, entry, &needed);
     if (!needed.failed && groat__cuda_read_ptx(needed.data, &judged))
         groat__str_add(&w->source.headers,
                        "#include \"../common/cuda_ptx.h\"\n");
-    status = needed.failed || judged.failed
+    status = needed.failed || judged.failed || w->quoted.failed
                  ? groat__fail(&w->error, GROAT_NO_MEMORY, "out of memory")
                  : groat__cuda_read(&w->files, judged.data ? judged.data : "",
                                     entry, &w->source, &w->error);
@@ -785,12 +787,14 @@ static int run(work *w)
     cli->words = &word;
     cli->values.pointers = true;
     cli->values.no_cache = true;
+    cli->quoted = w->quoted.data;
     if (!cli->values.target)
         cli->values.target = "cpu:sm_90a";
     if (!cli->values.grid)
         cli->values.grid = "1";
     code = groat__cmd_run(cli);
     cli->words = words;
+    cli->quoted = NULL;
     if (code == GROAT__EXIT_FAILED && w->source.dynamic &&
         !cli->values.shared_bytes)
         groat__cli_say(cli,
@@ -827,6 +831,7 @@ int groat__cmd_judge(groat__cli *cli)
         code = run(&w);
     groat__scratch_remove(&w.folder);
     groat__str_free(&w.path);
+    groat__str_free(&w.quoted);
     groat__cuda_free(&w.source);
     groat__cuda_files_free(&w.files);
     for (size_t i = 0; i < GROAT__CUDA_PARAMS; i++)

@@ -44,21 +44,29 @@ static const char *find_line(const char *source, const char *file,
     return NULL;
 }
 
-/* Copies log, with the source line's text below each "  file:line in ...". */
-static void add_sources(const char *source, const char *log, groat__str *out)
+/* Copies log, with the source line's text below each "  file:line in ...", of
+ * `quoted` or, for lines that this has not, of source. */
+static void add_sources(const char *quoted, const char *source, const char *log,
+                        groat__str *out)
 {
     for (const char *at = log; *at; at += strcspn(at, "\n"), at += *at != 0) {
         size_t len = strcspn(at, "\n");
         const char *colon = memchr(at, ':', len);
-        const char *text;
+        const char *text = NULL;
         size_t text_len = 0;
+        size_t file_len;
+        long line;
 
         groat__str_addn(out, at, len);
         groat__str_add(out, "\n");
         if (strncmp(at, "  ", 2) != 0 || !colon)
             continue;
-        text = find_line(source, at + 2, (size_t)(colon - at - 2),
-                         strtol(colon + 1, NULL, 10), &text_len);
+        file_len = (size_t)(colon - at - 2);
+        line = strtol(colon + 1, NULL, 10);
+        if (quoted)
+            text = find_line(quoted, at + 2, file_len, line, &text_len);
+        if (!text)
+            text = find_line(source, at + 2, file_len, line, &text_len);
         if (text)
             groat__str_addf(out, "      | %.*s\n", (int)text_len, text);
     }
@@ -137,7 +145,8 @@ static void find_buffer(groat__trial *trial, const char *text)
     groat__str_free(&place);
 }
 
-void groat__places_tell(groat__trial *trial, groat_error *error)
+void groat__places_tell(const groat__cli *cli, groat__trial *trial,
+                        groat_error *error)
 {
     groat__str log = {0};
     char *source = NULL;
@@ -151,7 +160,7 @@ void groat__places_tell(groat__trial *trial, groat_error *error)
         (void)snprintf(error->text + len, sizeof(error->text) - len,
                        "; that is %s", trial->near_place);
     if (error->log && groat_spec_source(trial->spec, &source, NULL) == GROAT_OK)
-        add_sources(source, error->log, &log);
+        add_sources(cli->quoted, source, error->log, &log);
     if (log.len && !log.failed) {
         groat_free(error->log);
         error->log = groat__str_take(&log);

@@ -10,7 +10,8 @@
 /* Adds the text of each source line to the log of a finding, and to its text
  * the buffer and element that its address is in or next to.  Does nothing when
  * out of memory. */
-void groat__places_tell(groat__trial *trial, groat_error *error);
+void groat__places_tell(const groat__cli *cli, groat__trial *trial,
+                        groat_error *error);
 
 /* Writes "finding": {"buffer", "place", "places": [{"what", "calls": [{"file",
  * "line", "function", "text"}]}]}, innermost call first, or null for an error

@@ -674,7 +674,7 @@ groat_status groat__trial_launch(groat__cli *cli, groat__trial *trial,
     if (!status)
         status = launch(cli, trial, &at, error);
     if (status == GROAT_JUDGED)
-        groat__places_tell(trial, error);
+        groat__places_tell(cli, trial, error);
     for (size_t i = 0; i < trial->plan.buffer_count; i++) {
         if (at.placed[i])
             groat_memory_free(cli->context, groat_spec_target(trial->spec),

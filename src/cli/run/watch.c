@@ -69,7 +69,7 @@ static void end_process(groat__watch *watch)
             "%s has not ended in %u s and could not be interrupted: a loop "
             "without end in code that it called",
             watch->trial->info.name, cli->judge_seconds);
-    groat__places_tell(watch->trial, &error);
+    groat__places_tell(cli, watch->trial, &error);
     code = groat__cli_fail(cli, &error);
     if (cli->values.json) {
         groat__trial_json(&cli->json, watch->trial, &cli->failure);

@@ -156,7 +156,9 @@ struct groat__cli {
     unsigned judge_seconds; /* set before groat__cli_open; 0: no bound     */
     unsigned judge_jobs;    /* host threads, set likewise; 0 means 1       */
     const char *launching;  /* kernel named in the progress of a launch    */
-    groat__json json;       /* the open top object, with "format"        */
+    const char *quoted; /* text with #line directives whose lines findings   *
+                         * quote, or NULL; others are of the spec's source */
+    groat__json json;   /* the open top object, with "format"        */
     groat__progress progress;
     groat_error failure; /* what groat__cli_fail reported, for JSON   */
 };
