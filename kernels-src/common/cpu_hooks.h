@@ -7,7 +7,7 @@
  */
 #pragma once
 
-enum { GROAT_CPU_HOOKS_VERSION = 16 };
+enum { GROAT_CPU_HOOKS_VERSION = 17 };
 
 enum { GROAT_CPU_EXACT = 256 };
 
@@ -83,7 +83,9 @@ struct groat_cpu_ops {
     void (*async_wait)(struct groat_cpu_env *env, unsigned ops,
                        unsigned groups);
     void (*shared_fence)(struct groat_cpu_env *env);
-    void (*block_barrier)(struct groat_cpu_env *env);
+    /* `line` is where the source calls it: all lanes of a wave come from one
+     * line, or from any if it is 0. */
+    void (*block_barrier)(struct groat_cpu_env *env, unsigned line);
     unsigned (*wave_uniform)(struct groat_cpu_env *env, unsigned value);
     /* Loads bytes of a buffer into registers, zeros past num_records. */
     void (*buffer_load)(struct groat_cpu_env *env, unsigned long long base,
@@ -163,7 +165,8 @@ struct groat_cpu_ops {
      * or warp barrier.  Without a call all lanes of the warp do. */
     void (*take_lanes)(struct groat_cpu_env *env, unsigned long long mask);
     /* A block barrier; returns how many threads' predicates are not 0. */
-    unsigned (*block_vote)(struct groat_cpu_env *env, unsigned predicate);
+    unsigned (*block_vote)(struct groat_cpu_env *env, unsigned predicate,
+                           unsigned line);
     /* Loads from the shared memory of a block of the cluster. */
     void (*cluster_load)(struct groat_cpu_env *env, unsigned address,
                          unsigned rank, void *to, unsigned bytes);

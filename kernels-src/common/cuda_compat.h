@@ -300,7 +300,8 @@ template <class T> struct same {
 
 // ---- barriers, warps
 
-#define __syncthreads() groat::cpu_env->ops->block_barrier(groat::cpu_env)
+#define __syncthreads()                                                        \
+    groat::cpu_env->ops->block_barrier(groat::cpu_env, __LINE__)
 #define __threadfence()
 #define __threadfence_block()
 #define __threadfence_system()
@@ -309,19 +310,23 @@ template <class T> struct same {
 #define clock64()     static_cast<long long>(groat::cycles())
 #define __activemask() groat::cpu_env->ops->active_lanes(groat::cpu_env)
 
-GROAT_LANES int __syncthreads_count(int predicate)
+GROAT_LANES int __syncthreads_count(int predicate,
+                                    unsigned line = __builtin_LINE())
 {
-    return (int)groat::cpu_env->ops->block_vote(groat::cpu_env, predicate != 0);
+    return (int)groat::cpu_env->ops->block_vote(groat::cpu_env, predicate != 0,
+                                                line);
 }
 
-GROAT_LANES int __syncthreads_or(int predicate)
+GROAT_LANES int __syncthreads_or(int predicate,
+                                 unsigned line = __builtin_LINE())
 {
-    return __syncthreads_count(predicate) != 0;
+    return __syncthreads_count(predicate, line) != 0;
 }
 
-GROAT_LANES int __syncthreads_and(int predicate)
+GROAT_LANES int __syncthreads_and(int predicate,
+                                  unsigned line = __builtin_LINE())
 {
-    return __syncthreads_count(predicate == 0) == 0;
+    return __syncthreads_count(predicate == 0, line) == 0;
 }
 
 GROAT_LANES void __syncwarp(unsigned mask = 0xffffffffu)

@@ -434,19 +434,21 @@ GROAT_PTX_ADDS(f32, float, real)
 // ---- barriers, fences, hints
 
 // A barrier of all threads, whatever its number.
-GROAT_LANES void bar_sync(unsigned, unsigned threads = 0)
+GROAT_LANES void bar_sync(unsigned, unsigned threads = 0,
+                          unsigned line = __builtin_LINE())
 {
     const unsigned all = GROAT_BLOCK_X * GROAT_BLOCK_Y * GROAT_BLOCK_Z;
 
     if (threads != 0 && threads != (all + 31) / 32 * 32 && threads != all)
         refuse("is at a barrier of a part of the block (bar.sync), which is "
                "not judged");
-    __syncthreads();
+    cpu_env->ops->block_barrier(cpu_env, line);
 }
 
+// Lanes of a warp may come to it from several places, as it is not aligned.
 GROAT_LANES void barrier_sync(unsigned barrier, unsigned threads = 0)
 {
-    bar_sync(barrier, threads);
+    bar_sync(barrier, threads, 0);
 }
 
 GROAT_LANES void bar_warp_sync(unsigned mask)

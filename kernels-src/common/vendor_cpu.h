@@ -395,9 +395,9 @@ GROAT_DEVICE void launch_next()
 {
 }
 
-GROAT_DEVICE void block_barrier()
+GROAT_DEVICE void block_barrier(u32 line = __builtin_LINE())
 {
-    cpu_env->ops->block_barrier(cpu_env);
+    cpu_env->ops->block_barrier(cpu_env, line);
 }
 
 // All lanes of the wave must call both functions.

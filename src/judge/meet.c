@@ -303,7 +303,7 @@ static void wait_at(groat__judge *j, groat__fiber_state where)
     groat__judge_note_wait(j, GROAT_ACCESS_RESUME, GROAT__JUDGE_NO_MBARRIER, 0);
 }
 
-void groat__judge_block_barrier(struct groat_cpu_env *env)
+void groat__judge_block_barrier(struct groat_cpu_env *env, unsigned line)
 {
     groat__judge *j = groat__judge_enter(env);
     groat__fiber *f = groat__judge_fiber(j);
@@ -313,15 +313,18 @@ void groat__judge_block_barrier(struct groat_cpu_env *env)
             j, "reaches a barrier with stores to shared memory that no "
                "shared_fence completed");
     f->unfenced = false;
+    f->line = line;
     wait_at(j, GROAT__AT_BARRIER);
 }
 
-unsigned groat__judge_block_vote(struct groat_cpu_env *env, unsigned predicate)
+unsigned groat__judge_block_vote(struct groat_cpu_env *env, unsigned predicate,
+                                 unsigned line)
 {
     groat__judge *j = groat__judge_enter(env);
     unsigned *votes = &j->block->votes[j->block->epoch & 1];
 
     *votes += predicate != 0;
+    groat__judge_fiber(j)->line = line;
     wait_at(j, GROAT__AT_BARRIER);
     return *votes;
 }

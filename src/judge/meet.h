@@ -28,8 +28,9 @@ bool groat__judge_go_without(groat__judge *j);
 /* Lets lanes that are GATHERING at one place of a warp go on, of each warp; to
  * be called when no thread can.  False if there are none. */
 bool groat__judge_gather(groat__judge *j);
-void groat__judge_block_barrier(struct groat_cpu_env *env);
-unsigned groat__judge_block_vote(struct groat_cpu_env *env, unsigned predicate);
+void groat__judge_block_barrier(struct groat_cpu_env *env, unsigned line);
+unsigned groat__judge_block_vote(struct groat_cpu_env *env, unsigned predicate,
+                                 unsigned line);
 void groat__judge_shared_fence(struct groat_cpu_env *env);
 void groat__judge_cluster_barrier(struct groat_cpu_env *env);
 unsigned groat__judge_elect(struct groat_cpu_env *env);

@@ -111,6 +111,7 @@ typedef struct groat__fiber {
     uint32_t left_out; /* not traced, since then */
     bool unfenced;     /* has shared-memory stores that no fence covered */
     int32_t site;      /* call site of the last hook, see groat__judge_at() */
+    uint32_t line;     /* AT_BARRIER: where the source has it, or 0 */
     bool acts;         /* did more than load device memory */
     bool leads;        /* completes a warp operation without the lanes that *
                         * have ended                                        */

@@ -147,6 +147,30 @@ static void check_barrier(groat__judge *j, size_t first, size_t end,
         groat__judge_thread_of(j, ended));
 }
 
+/* All lanes of a wave must come to the same barrier: a wave that executes two
+ * has come to it twice (PTX ISA, barrier.sync.aligned; AMD's s_barrier). */
+static void check_lines(groat__judge *j, size_t first, size_t end)
+{
+    for (size_t t = first, from = first; t < end && !j->failed; t++) {
+        const groat__fiber *f = &j->fibers[t];
+
+        if (groat__judge_wave_of(j, t) != groat__judge_wave_of(j, from) ||
+            j->fibers[from].state != GROAT__AT_BARRIER)
+            from = t;
+        if (f->state != GROAT__AT_BARRIER || f->line == 0 ||
+            j->fibers[from].line == 0 || f->line == j->fibers[from].line)
+            continue;
+        groat__judge_add_place(j, j->fibers[from].site,
+                               "the barrier of thread %zu",
+                               groat__judge_thread_of(j, from));
+        groat__judge_blame(
+            j, t,
+            "waits at another barrier than thread %zu of its wave: all lanes "
+            "of a wave must come to the same one",
+            groat__judge_thread_of(j, from));
+    }
+}
+
 /* Opens the barrier of fibers [first, end) if each fiber has reached it or has
  * ended; false if it stays closed or no fiber waits. */
 static bool open_barrier(groat__judge *j, size_t first, size_t end,
@@ -163,6 +187,8 @@ static bool open_barrier(groat__judge *j, size_t first, size_t end,
         return false;
     if (reached < end - first && where == GROAT__AT_BARRIER)
         check_barrier(j, first, end, where);
+    if (where == GROAT__AT_BARRIER)
+        check_lines(j, first, end);
     for (size_t t = first; t < end; t++) {
         if (j->fibers[t].state == where)
             j->fibers[t].state = GROAT__READY;

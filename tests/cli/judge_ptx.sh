@@ -261,6 +261,27 @@ __global__ void k(float *y)
     y[threadIdx.x] = 1;
 }
 END
+barriers() {
+    cat <<'END'
+__global__ void k(int *y)
+{
+    __shared__ int s[64];
+    s[threadIdx.x] = threadIdx.x;
+    if (threadIdx.x % 32 < 16) {
+        asm volatile("bar.sync 0;" ::: "memory");
+        y[threadIdx.x] = s[threadIdx.x ^ 1];
+    } else {
+        asm volatile("bar.sync 0;" ::: "memory");
+        y[threadIdx.x] = s[threadIdx.x ^ 2];
+    }
+}
+END
+}
+barriers | wrong "an aligned barrier in two branches" "waits at another barrier than thread 0" \
+    --buffer y=64:out
+says "its own text is quoted" '      | asm volatile("bar.sync 0;" ::: "memory");'
+barriers | sed 's/bar/barrier/' |
+    right "one that is not aligned" --buffer y=64:out
 hints() {
     cat <<'END'
 #if __CUDACC_VER_MAJOR__ >= 11

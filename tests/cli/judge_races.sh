@@ -115,6 +115,46 @@ __global__ void k(float *y, int *any)
 }
 END
 
+wrong "barriers of one warp in two branches" 9 "waits at another barrier than thread 0 of its wave" \
+    --block 64 --buffer y=64:out <<'END'
+__global__ void k(int *y)
+{
+    __shared__ int s[64];
+    s[threadIdx.x] = threadIdx.x;
+    if (threadIdx.x % 32 < 16) {
+        __syncthreads();
+        y[threadIdx.x] = s[threadIdx.x ^ 1];
+    } else {
+        __syncthreads();
+        y[threadIdx.x] = s[threadIdx.x ^ 2];
+    }
+}
+END
+wrong "votes of one warp in two branches" 4 "the barrier of thread 0 at k.cu:6" \
+    --block 64 --buffer y=64:out <<'END'
+__global__ void k(int *y)
+{
+    if (threadIdx.x % 2)
+        y[threadIdx.x] = __syncthreads_or(1);
+    else
+        y[threadIdx.x] = __syncthreads_and(0);
+}
+END
+right "barriers of two warps in two branches" --block 64 --buffer y=64:out <<'END'
+__global__ void k(int *y)
+{
+    __shared__ int s[64];
+    s[threadIdx.x] = threadIdx.x;
+    if (threadIdx.x < 32) {
+        __syncthreads();
+        y[threadIdx.x] = s[threadIdx.x ^ 1];
+    } else {
+        __syncthreads();
+        y[threadIdx.x] = s[threadIdx.x ^ 2];
+    }
+}
+END
+
 # ---- blocks
 
 wrong "blocks that store to one place" 4 "which thread 0 of block 0,0,0 writes: blocks run in any order" \
