@@ -160,14 +160,14 @@ static groat_status follow(flattener *f, const char *path,
             groat__fail(f->error, GROAT_NO_MEMORY, "no memory for sources");
     else if (file.data == NULL)
         status = groat__fail(f->error, GROAT_INVALID,
-                             "%s line %d: cannot resolve include '%.64s'", path,
+                             "%s:%d: cannot resolve include '%.64s'", path,
                              include->line, name);
     else if (is_params_h(f, file.data))
         status = add_constants(f, path);
     else
         status = flatten_part(f, file.data);
     if (status != GROAT_OK && f->missing)
-        groat__fail(f->error, status, "%s line %d: file '%.200s' was not found",
+        groat__fail(f->error, status, "%s:%d: file '%.200s' was not found",
                     path, include->line, file.data);
     f->missing = false;
     free(name);
@@ -214,7 +214,7 @@ static groat_status flatten_text(flattener *f, const char *path,
         if (what == GROAT__READ_REFUSED) {
             status = groat__fail(
                 f->error, reads.joined.failed ? GROAT_NO_MEMORY : GROAT_INVALID,
-                "%s line %d: %s", path, reads.line, reads.why);
+                "%s:%d: %s", path, reads.line, reads.why);
             continue;
         }
         if (what == GROAT__READ_COMMENT)

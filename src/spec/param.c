@@ -179,7 +179,7 @@ static groat_status complete(groat__params *params, const given *set,
             !groat__expr_eval(&slot->expr, params->values, &params->values[i],
                               &why))
             return groat__fail(error, GROAT_INVALID,
-                               "%s/params.def line %d: %s cannot be computed: "
+                               "%s/params.def:%d: %s cannot be computed: "
                                "%s",
                                family->name, slot->line, slot->name, why);
         if (check && slot->is_param &&
@@ -499,13 +499,13 @@ groat_status groat__params_launch(const groat__params *params,
             !groat__expr_eval(&family->launch[i], params->values, &out->of[i],
                               &why))
             return groat__fail(error, GROAT_INVALID,
-                               "%s/params.def line %d: launch %s cannot be "
+                               "%s/params.def:%d: launch %s cannot be "
                                "computed: %s",
                                family->name, family->launch_line[i],
                                groat__launch_names[i], why);
         if (out->of[i] < low || out->of[i] > limits[i])
             return groat__fail(error, GROAT_INVALID,
-                               "%s/params.def line %d: launch %s is %lld; "
+                               "%s/params.def:%d: launch %s is %lld; "
                                "allowed: %lld..%lld",
                                family->name, family->launch_line[i],
                                groat__launch_names[i], (long long)out->of[i],

@@ -59,8 +59,8 @@ static groat_status bad(reader *r, const char *format, ...)
     (void)vsnprintf(what, sizeof(what), format, args);
     va_end(args);
     return groat__fail(r->error, GROAT_INVALID,
-                       "%s/params.def line %d: %s, at '%.40s'", r->name,
-                       r->line, what, r->field);
+                       "%s/params.def:%d: %s, at '%.40s'", r->name, r->line,
+                       what, r->field);
 }
 
 static void skip_blanks(reader *r)
@@ -155,8 +155,8 @@ static groat_status compile(reader *r, const char *text, size_t len,
         groat__expr_compile(text, len, find_name, r->family, out, &inner);
 
     if (status != GROAT_OK)
-        groat__fail(r->error, status, "%s/params.def line %d: %s", r->name,
-                    r->line, inner.text);
+        groat__fail(r->error, status, "%s/params.def:%d: %s", r->name, r->line,
+                    inner.text);
     groat_error_clear(&inner);
     return status;
 }

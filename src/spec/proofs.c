@@ -17,7 +17,7 @@ static groat_status refuse(const groat_family *family, const groat__rule *rule,
                            groat_error *error)
 {
     return groat__fail(error, GROAT_INVALID,
-                       "%.64s/params.def line %d: '%.*s' is no counter-example "
+                       "%.64s/params.def:%d: '%.*s' is no counter-example "
                        "of its rule: %.250s",
                        family->name, rule->line, len < 80 ? (int)len : 80,
                        proof, why);
@@ -70,7 +70,7 @@ static groat_status check_follows(const groat_family *family,
         end = at + strcspn(proof + at, " \t;");
         if (groat__family_slot(family, proof + at, end - at) == GROAT__SLOTS)
             return groat__fail(error, GROAT_INVALID,
-                               "%.64s/params.def line %d: a rule follows from "
+                               "%.64s/params.def:%d: a rule follows from "
                                "'%.*s', which is no parameter or constant",
                                family->name, rule->line,
                                end - at < 64 ? (int)(end - at) : 64,

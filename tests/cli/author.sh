@@ -115,7 +115,7 @@ expect "a template that is none" 2 new other --from no_such
 says "the templates are listed" "gemv, reduce, ring, tile"
 expect "a name that is none" 2 new 3d
 expect "the name of one of its parameters" 2 new threads --from reduce
-says "is told" "threads/params.def line 5: the name is the family's"
+says "is told" "threads/params.def:5: the name is the family's"
 [ ! -e threads ] || fail "nothing is left of it"
 expect "a family in a folder here" 2 run my_tilf
 says "is written with its folder" "on the command line by GROAT_FAMILY_PATH or as ./FOLDER"
@@ -152,7 +152,7 @@ answers "it is compared" "verified  yes"
 expect "it is of one seed" 1 run ./wrong --target cpu:sm_90a --seed 9
 sed -i 's/sums.npy/..\/sums.npy/' wrong/run.def
 expect "a file out of the folder" 2 run ./wrong --target cpu:sm_90a
-says "its line is named" "wrong/run.def line 5"
+says "its line is named" "wrong/run.def:5"
 cp "$work/run.def" wrong/run.def
 
 # ---- findings ---------------------------------------------------------------------
@@ -427,14 +427,14 @@ refuses() {
     expect "run.def: $1" 2 run ./bad $on
     says "run.def: $1: line and cause" "$3"
 }
-refuses "no such line" "arq rows" "bad/run.def line 2: arg, buffer, bind"
+refuses "no such line" "arq rows" "bad/run.def:2: arg, buffer, bind"
 refuses "no range" "arg rows int x 5 rows \"r\"" "LOW..HIGH expected"
 refuses "a default outside" "arg rows int 1..4 5 rows \"r\"" \
     "a default from 1 to 4"
 refuses "no meaning" "arg rows int 1..4 2 rows" "unit and \"meaning\" expected"
 refuses "a type" "arg rows bool - 1 - \"r\"" "the type must be int or float"
 refuses "a name twice" "arg x int 1..4 2 rows \"r\"" \
-    "bad/run.def line 4: the name is taken"
+    "bad/run.def:4: the name is taken"
 refuses "an unknown name" "arg rows int 1..4 (colz) rows \"r\"" \
     "expression '(colz)', column 2: unknown name"
 refuses "a division by zero" "arg rows int 0..4 (1 / 0) rows \"r\"" \
@@ -462,7 +462,7 @@ mv reference.c bad/reference.c
 cp bad/bad.h bad.h
 sed -i '3i #include "nope.h"' bad/bad.h
 expect "a file that is not there" 2 run ./bad $on
-says "who includes it" "(bad/bad.h line 3: file 'bad/nope.h' was not found)"
+says "who includes it" "(bad/bad.h:3: file 'bad/nope.h' was not found)"
 cp bad.h bad/bad.h
 # clang may leave such memory out.
 sed -i 's/^    float sum = 0;/    float *part = new float[cols + args.x];\
@@ -532,7 +532,7 @@ done
 sed 's/random(0, 1)/file(none.npy)/' good.def >bad/run.def
 expect "run.def: a file that is not there" 1 run ./bad $on
 says "is named" "none.npy: No such file"
-says "with its line" "bad/run.def line 4: file "
+says "with its line" "bad/run.def:4: file "
 cp y.npy bad/x.npy
 sed 's/random(0, 1)/file(x.npy)/' good.def >bad/run.def
 expect "run.def: a file of another shape" 2 run ./bad $on
@@ -548,7 +548,7 @@ cp good.def bad/run.def
 sed 's/unsigned long long y/struct other y/' bad/args.h >args.new
 mv args.new bad/args.h
 expect "args.h with a type that is none" 2 run ./bad $on
-says "its line" "bad/args.h line 6: a type expected"
+says "its line" "bad/args.h:6: a type expected"
 
 # ---- maps of run.def -------------------------------------------------------------
 
@@ -568,7 +568,7 @@ maps() {
     says "a map $1: says so" "$4"
 }
 maps "of no field" 2 "map mop = x [rows, 1, row_cols] swizzle" \
-    "boxes/run.def line 10: args.h has no field mop"
+    "boxes/run.def:10: args.h has no field mop"
 maps "of a field that is none" 2 "map y = x [rows, 1, row_cols] swizzle" \
     "field y of args.h is no tensor map"
 maps "by bind" 2 "bind map = x" "field map of args.h is a tensor map"
@@ -588,7 +588,7 @@ maps "with a box too large" 2 "map map = x [rows * 99, 1, 8] swizzle" \
 maps "with another span" 2 "map map = x [rows, 1, row_cols] 48" \
     "'48' is 48; a swizzle's span has 0 (none), 32, 64 or 128"
 maps "that the engine refuses" 2 "map map = x [rows, 1, 4] swizzle" \
-    "boxes/run.def line 10: "
+    "boxes/run.def:10: "
 maps "twice" 2 "map map = x [1, 1, 8] 0\nmap map = x [1, 1, 8] 0" \
     "field map is bound twice"
 cp boxes.def boxes/run.def
@@ -596,13 +596,13 @@ for i in 1 2 3 4 5 6 7 8; do
     echo "map m$i = x [1, 1, 8] 0"
 done >>boxes/run.def
 expect "too many maps" 2 run ./boxes $on
-says "are refused" "line 19: more than 8 maps"
+says "are refused" "run.def:19: more than 8 maps"
 for i in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
     printf '#from --buffer b%d\nbuffer b%d [4] f32 in zeros "-"\n' "$i" "$i"
 done >boxes/run.def
 expect "too many buffers" 2 run ./boxes $on
 says "are refused, by the file as no origin is kept of the last" \
-    "boxes/run.def line 34: more than 16 buffers"
+    "boxes/run.def:34: more than 16 buffers"
 sed -i 's/buffer b15 \[4\]/buffer b15 [none]/; 33,34d' boxes/run.def
 expect "the last buffer is wrong" 2 run ./boxes $on
 says "is told by its origin" "groat: --buffer b15: "
@@ -631,12 +631,12 @@ reference "reads past the end" "void reference(const struct run *run)
     for (int i = 0; i < 1 << 20; i++)
         *run->y += run->x[i];
 }" "it may have reached past the end of a buffer"
-says "its line" "reference.c:6"
+says "its line" "bad/reference.c:6 crashed: Segm"
 reference "divides by 0" "void reference(const struct run *run)
 {
     *run->y = (int)run->rows / (int)(run->rows - 5);
-}" "reference.c crashed: Floating point exception"
-says "the line of a division" "reference.c:5"
+}" "crashed: Floating point exception"
+says "the line of a division" "reference.c:5 crashed: Floating"
 reference "crashes" "void reference(const struct run *run) { abort(); }" \
     "reference.c crashed: Aborted"
 reference "reads past a buffer" "static volatile float last;
@@ -842,10 +842,10 @@ head -c 64 /dev/zero | tr '\000' '\310' >four.raw
 expect "random numbers up to an argument" 0 run ./odd $on --arg n=4 --expect y=four.raw
 expect "from another" 1 run ./odd $on --arg n=0 --expect y=four.raw
 expect "a range that ends before it begins" 2 run ./odd $on
-says "is told" "odd/run.def line 2: random from -1 to -4 of buffer x: the first must be no more than"
+says "is told" "odd/run.def:2: random from -1 to -4 of buffer x: the first must be no more than"
 printf 'arg half int 1..9 5 - "of y"\n%s\n' "$buffers" >odd/run.def
 expect "an argument with a constant's name" 2 run ./odd $on
-says "is refused" "odd/run.def line 1: half is a constant of params.def already"
+says "is refused" "odd/run.def:1: half is a constant of params.def already"
 printf '%s\n' "$buffers" >odd/run.def
 mv odd/reference.c odd/reference.old
 run run ./odd $on --output z=z.raw
@@ -856,7 +856,7 @@ answers "it is named, too" '"not_compared": ['
 expect "a bench of a folder's build" 0 bench build ./odd $on
 sed -i 's/unsigned long long z/uint64_t z/' odd/args.h
 expect "a type that device code lacks" 2 run ./odd $on
-says "is told" "odd/args.h line 5: a type expected: an integer, float, double"
+says "is told" "odd/args.h:5: a type expected: an integer, float, double"
 expect "a folder that is none" 2 run ./none_such $on
 says "is told" "there is no folder of that name with a params.def"
 sed -i 's/uint64_t z/unsigned long long z/' odd/args.h

@@ -213,9 +213,9 @@ expect "of no spec" 2 families tile_loader_lds:tile_rows=33 --target hip:gfx950
 says "is told" "tile_rows=33 is not allowed"
 expect "a list with a family that is wrong" 0 families \
     --family-path "$work/own"
-answers "it says what is wrong" "broken/params.def line 1"
+answers "it says what is wrong" "broken/params.def:1"
 expect "and as JSON" 0 families --family-path "$work/own" --json
-answers "it says what is wrong, too" '"problem": "broken/params.def line 1'
+answers "it says what is wrong, too" '"problem": "broken/params.def:1'
 expect "the family alone" 2 families broken --family-path "$work/own"
 expect "a spec of it" 2 run broken --target cpu:gfx950 --no-cache \
     --family-path "$work/own"

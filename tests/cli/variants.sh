@@ -51,9 +51,9 @@ answers "is told with its line" "here at my_tile_loader_lds/my_tile_loader_lds.h
 # ---- what a driver cannot drive ------------------------------------------------
 cp my_plain_read/run.def good.def
 cp my_plain_read/params.def good.params
-refuses "no such family" "my_plain_read/run.def line 1: 'plain_raed' is no family of the library" 'driver plain_raed\n'
-refuses "more than a driver" "my_plain_read/run.def line 2: a driver stands alone" '# a variant\ndriver plain_read\ngrid 3\n'
-refuses "two drivers" "run.def line 2: driver is there once, in line 1" 'driver plain_read\ndriver plain_read\n'
+refuses "no such family" "my_plain_read/run.def:1: 'plain_raed' is no family of the library" 'driver plain_raed\n'
+refuses "more than a driver" "my_plain_read/run.def:2: a driver stands alone" '# a variant\ndriver plain_read\ngrid 3\n'
+refuses "two drivers" "run.def:2: driver is there once, in line 1" 'driver plain_read\ndriver plain_read\n'
 refuses "a word too many" "the end of the line expected" 'driver plain_read now\n'
 refuses "no name" "the name of a family of the library expected" 'driver\n'
 refuses "itself" "'my_plain_read' is no family of the library" 'driver my_plain_read\n'

@@ -60,8 +60,8 @@ typedef struct reader {
 static groat_status bad(const reader *r, const char *what)
 {
     return groat__fail(r->error, GROAT_INVALID,
-                       "%.64s/args.h line %d: %s, at '%.60s'", r->family,
-                       r->line, what, r->word);
+                       "%.64s/args.h:%d: %s, at '%.60s'", r->family, r->line,
+                       what, r->word);
 }
 
 /* Skips blanks, comments and preprocessor lines. */

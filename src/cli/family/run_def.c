@@ -35,8 +35,8 @@ groat_status groat__run_def_fail(const groat__run_def *def, int line,
         if (def->from[i].line == line)
             return groat__fail(error, status, "%.160s: %s", def->from[i].text,
                                what);
-    return groat__fail(error, status, "%.64s/run.def line %d: %s", def->family,
-                       line, what);
+    return groat__fail(error, status, "%.64s/run.def:%d: %s", def->family, line,
+                       what);
 }
 
 groat_status groat__run_def_refuse(const groat__run_def *def, int line,

@@ -281,7 +281,7 @@ START_TEST(test_bad_families)
         const char *text, *words;
     } cases[] = {
         {FAMILY_PARAMS("param f code x:double x - \"m\"\n"),
-         "line 2: up to 8 inputs expected, as in score:float|q_pos:int"},
+         "params.def:2: up to 8 inputs expected, as in score:float|q_pos:int"},
         {FAMILY_PARAMS("param f code x:float| x - \"m\"\n"), "up to 8 inputs"},
         {FAMILY_PARAMS("param f code - x - \"m\"\n"), "up to 8 inputs"},
         {FAMILY_PARAMS("param f code 1x:int 1x - \"m\"\n"), "up to 8 inputs"},
@@ -291,7 +291,7 @@ START_TEST(test_bad_families)
          "the default must be one of the inputs"},
         {FAMILY_PARAMS("param f code x:float x - \"m\"\n"
                        "param g code x:float x - \"m\"\n"),
-         "line 3: a family has one parameter of type code"},
+         "params.def:3: a family has one parameter of type code"},
     };
 
     for (size_t i = 0; i < COUNT(cases); i++) {

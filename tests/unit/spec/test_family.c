@@ -166,7 +166,7 @@ static void ck_refused(const char *params_def, const char *source, int line,
     if (line > 0) {
         char place[64];
 
-        (void)snprintf(place, sizeof(place), "f/params.def line %d: ", line);
+        (void)snprintf(place, sizeof(place), "f/params.def:%d: ", line);
         ck_assert_msg(strncmp(error.text, place, strlen(place)) == 0,
                       "'%s' does not start with '%s'", error.text, place);
     }
@@ -644,7 +644,7 @@ START_TEST(test_bad_sources)
         {"", "f/f.h does not include \"params.h\""},
         {"#include \"params.h\"\n\n#include \"params.h\"\n",
          "f/f.h includes params.h a second time"},
-        {"\n#include <params.h>\n", "f/f.h line 2: generated source reads"},
+        {"\n#include <params.h>\n", "f/f.h:2: generated source reads"},
         {"#include <stdint.h>\n", "includes stand in double quotes"},
         {"#include params\n", "includes stand in double quotes"},
         {"#include \"params.h\n", "includes stand in double quotes"},
@@ -655,10 +655,10 @@ START_TEST(test_bad_sources)
         {"# embed \"params.h\"\n", "neither #import nor #embed"},
         {"#include \"\"\n", "includes stand in double quotes"},
         {"#include_next \"params.h\"\n", "nor #include_next"},
-        {"\n\n#include \"none.h\"\n", "f/f.h line 3: file 'f/none.h' was not"},
+        {"\n\n#include \"none.h\"\n", "f/f.h:3: file 'f/none.h' was not"},
         {"#include \"../none/x.h\"\n", "file 'none/x.h' was not found"},
         {"#include \"../../x.h\"\n",
-         "f/f.h line 1: cannot resolve include '../../x.h'"},
+         "f/f.h:1: cannot resolve include '../../x.h'"},
         {"#include \"../../../../../etc/passwd\"\n", "cannot resolve"},
         {"#include \"/etc/passwd\"\n", "cannot resolve include '/etc/passwd'"},
         {"#include \".//etc/passwd\"\n", "cannot resolve"},
@@ -806,7 +806,7 @@ START_TEST(test_values_on_some_arch)
     }
     ck_refused(MINIMAL "derive d = 1 / 0 ; - \"m\"\n",
                "#include \"params.h\"\n", 0,
-               "f/params.def line 5: d cannot be computed: division by zero");
+               "f/params.def:5: d cannot be computed: division by zero");
 }
 END_TEST
 
