@@ -417,6 +417,43 @@ static void narrow(const groat_buffer *buffer, const void *from, void *to)
                                  out + i * width);
 }
 
+/* Cuts "FILE:LINE" off the end of what a program said whose fault
+ * catch_faults told of, and copies it; "" where no line is known. */
+static void cut_place(char *said, char *place, size_t room)
+{
+    char *line = said;
+    char *next;
+
+    *place = '\0';
+    while ((next = strchr(line, '\n')) != NULL && next[1] != '\0')
+        line = next + 1;
+    if (line[strcspn(line, ": \n")] != ':')
+        return;
+    if (*line != '?')
+        (void)snprintf(place, room, "%.*s", (int)strcspn(line, " \n"), line);
+    *line = '\0';
+}
+
+/* Fails with the place of a crash, and leaves what else the program said. */
+static groat_status fail_crashed(const groat__reference *r, int number,
+                                 char *said, groat_error *error)
+{
+    const char *name = strrchr(r->source.data, '/');
+    size_t len = name == NULL ? 0 : strlen(name + 1);
+    char place[80] = "";
+    bool own;
+
+    if (said != NULL && number != SIGABRT)
+        cut_place(said, place, sizeof(place));
+    own = len > 0 && strncmp(place, name + 1, len) == 0;
+    return groat__fail(error, GROAT_INVALID, "%s%s%s crashed: %s%s",
+                       r->source.data, own || *place == '\0' ? "" : " in ",
+                       own ? place + len : place, strsignal(number),
+                       number == SIGSEGV
+                           ? "; it may have reached past the end of a buffer"
+                           : "");
+}
+
 static groat_status start(const groat__reference *r, const char *file,
                           groat_error *error)
 {
@@ -439,12 +476,7 @@ static groat_status start(const groat__reference *r, const char *file,
                              "another limit",
                              r->source.data, r->seconds);
     else if (status == GROAT_OK && code > 128)
-        status = groat__fail(error, GROAT_INVALID, "%s crashed: %s%s",
-                             r->source.data, strsignal(code - 128),
-                             code - 128 == SIGSEGV
-                                 ? "; it may have reached past the end of a "
-                                   "buffer"
-                                 : "");
+        status = fail_crashed(r, code - 128, said, error);
     else if (status == GROAT_OK && code != DONE)
         status = groat__fail(error, GROAT_INVALID, "%s exited with %d",
                              r->source.data, code);
