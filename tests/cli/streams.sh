@@ -113,7 +113,7 @@ if command -v script >/dev/null 2>&1 &&
     script -qec "'$groat' run kv_producer_pipeline:entry=scores \
         --target cpu:sm_90a --cache-dir '$work/home/p' >'$out'" /dev/null \
         >"$work/tty" 2>&1 </dev/null
-    if grep -q '/16\] blocks of kv_producer' "$work/tty"; then
+    if grep -q '/16\] blocks in 0 s: kv_producer' "$work/tty"; then
         pass "progress within a launch"
     else
         fail "progress within a launch" "$(head -c 200 "$work/tty")"

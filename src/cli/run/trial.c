@@ -615,12 +615,9 @@ static groat_status launch(groat__cli *cli, groat__trial *trial, buffers *at,
     if (is_cpu(trial))
         groat__watch_start(&watch, cli, trial);
     cli->tracing = true;
-    cli->launching = trial->info.name;
-    cli->progress.shown_ms = 0; /* show the first step at once */
     status = groat_kernel_launch(trial->kernel, &how, plan->args,
                                  plan->args_bytes, error);
     cli->tracing = false;
-    cli->launching = NULL;
     groat__watch_stop(&watch);
     if (!status)
         status = groat_synchronize(cli->context, groat_spec_target(trial->spec),

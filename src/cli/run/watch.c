@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * watch.c - a thread that waits while a kernel runs on the main thread, and
- * interrupts it where it loops and calls no hook of the judge.  A fault such as
- * SIGSEGV ends the launch, too.  Where the kernel cannot be interrupted, the
- * tool ends with an answer.
- * Locking: none; the end of the launch or the signal handler posts the
- * semaphore, and after the handler the main thread touches nothing.
+ * watch.c - a thread that waits while a kernel runs on the main thread, shows
+ * its progress, and interrupts it where it loops and calls no hook of the
+ * judge.  A fault such as SIGSEGV ends the launch, too.  Where the kernel
+ * cannot be interrupted, the tool ends with an answer. Locking: none; the end
+ * of the launch or the signal handler posts the semaphore, and after the
+ * handler the main thread touches nothing.
  */
 #include "cli/run/watch.h"
 #include "cli/run/places.h"
 #include "cli/run/trial.h"
+
+#include "base/clock.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -24,6 +26,8 @@
 
 enum {
     GRACE_MS = 200,   /* for hooks of the judge, which look at the time, too */
+    FIRST_MS = 10,    /* until progress is shown */
+    SHOW_MS = 200,    /* and shown again */
     AGAIN_MS = 20,    /* until a thread is interrupted again */
     TRIES = 500,      /* the judge may be busy */
     LINES_MS = 60000, /* for a launch that ends to look its lines up */
@@ -117,13 +121,32 @@ static bool wait_ms(groat__watch *watch, uint64_t ms)
     return rc == 0;
 }
 
+/* As wait_ms, with the progress of the launch meanwhile. */
+static bool wait_and_show(groat__watch *watch, uint64_t ms)
+{
+    groat__cli *cli = watch->cli;
+    double start = groat__now_ms();
+    double now = start;
+    bool over = wait_ms(watch, FIRST_MS < ms ? FIRST_MS : ms);
+
+    while (!over && (now = groat__now_ms() - start) < (double)ms) {
+        uint64_t left = (uint64_t)((double)ms - now) + 1;
+
+        groat__progress_show(&cli->progress, atomic_load(&cli->begun),
+                             atomic_load(&cli->total), "blocks in %.0f s: %s",
+                             now / 1e3, watch->trial->info.name);
+        over = wait_ms(watch, left < SHOW_MS ? left : SHOW_MS);
+    }
+    return over;
+}
+
 static void *run(void *user)
 {
     groat__watch *watch = user;
     uint64_t tries =
         TRIES + watch->more * 1000 * watch->cli->judge_seconds / AGAIN_MS;
-    bool over =
-        wait_ms(watch, 1000 * (uint64_t)watch->cli->judge_seconds + GRACE_MS);
+    bool over = wait_and_show(
+        watch, 1000 * (uint64_t)watch->cli->judge_seconds + GRACE_MS);
 
     for (uint64_t i = 0; !over && i < tries; i++) {
         if (watch->count > 0)
@@ -191,6 +214,8 @@ void groat__watch_start(groat__watch *watch, groat__cli *cli,
 {
     watch->cli = cli;
     watch->trial = trial;
+    atomic_store(&cli->begun, 0);
+    atomic_store(&cli->total, 0);
     if (cli->judge_seconds == 0 || sem_init(&watch->over, 0, 0) != 0)
         return;
     catch_signals(watch);

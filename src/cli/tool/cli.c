@@ -6,6 +6,7 @@
 #include "cli/tool/cmd.h"
 #include "groat_tools.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,9 +125,8 @@ static void on_progress(void *user, uint64_t done, uint64_t total)
 {
     groat__cli *cli = user;
 
-    if (cli->launching)
-        groat__progress_step(&cli->progress, done, total, "blocks of %s",
-                             cli->launching);
+    atomic_store_explicit(&cli->total, total, memory_order_relaxed);
+    atomic_store_explicit(&cli->begun, done, memory_order_relaxed);
 }
 
 bool groat__file_is_in(const char *folder, size_t len, const char *name)

@@ -155,7 +155,8 @@ struct groat__cli {
     bool tracing;           /* trace is called only while this is set        */
     unsigned judge_seconds; /* set before groat__cli_open; 0: no bound     */
     unsigned judge_jobs;    /* host threads, set likewise; 0 means 1       */
-    const char *launching;  /* kernel named in the progress of a launch    */
+    _Atomic uint64_t begun; /* clusters of the launch on a cpu target,     */
+    _Atomic uint64_t total; /* of as many                                  */
     const char *quoted; /* text with #line directives whose lines findings   *
                          * quote, or NULL; others are of the spec's source */
     groat__json json;   /* the open top object, with "format"        */

@@ -12,9 +12,9 @@
 
 /* Start from {.wanted = isatty(2)}. */
 typedef struct groat__progress {
-    bool wanted;     /* stderr is a terminal            */
-    bool shown;      /* the progress line is on screen  */
-    double shown_ms; /* time of the last write          */
+    bool wanted;        /* stderr is a terminal                               */
+    _Atomic bool shown; /* the line is on screen, also by a launch's watch    */
+    double shown_ms;    /* time of the last write                             */
 } groat__progress;
 
 /* Replaces the line by "[done/total] ...", the text cut to 63 bytes; does
