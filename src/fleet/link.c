@@ -98,8 +98,10 @@ bool groat__remote_judge(groat__remote *remote, const groat__exchange *x,
             groat__breaker_close(remote->breaker);
         return false;
     }
-    (void)atomic_fetch_add(
-        x->outcome == GROAT__OBJECT_LATE ? &remote->late : &remote->errors, 1);
+    if (x->outcome != GROAT__OBJECT_BROKEN)
+        (void)atomic_fetch_add(
+            x->outcome == GROAT__OBJECT_LATE ? &remote->late : &remote->errors,
+            1);
     opened = x->outcome == GROAT__OBJECT_LATE
                  ? groat__breaker_late(remote->breaker, budget_ms)
              : x->answered ? groat__breaker_count(remote->breaker)
@@ -205,4 +207,16 @@ bool groat__remote_take(groat__remote *remote, groat__exchange *x,
                        "the object is not an entry, or is cut short");
     }
     return groat__remote_judge(remote, x, budget_ms);
+}
+
+void groat__remote_count_good(groat__remote *remote, const char *name,
+                              bool wanted)
+{
+    if (wanted)
+        (void)atomic_fetch_add(&remote->hits, 1);
+    else if (atomic_fetch_add(&remote->mistaken, 1) == 0)
+        groat__log_line(&remote->log, GROAT_LOG_WARNING,
+                        "%s of remote %s is the entry of another kernel, and "
+                        "is not used; groat fleet check lists such objects",
+                        name, remote->place.shown);
 }

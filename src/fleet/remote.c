@@ -171,17 +171,21 @@ static bool fetch(groat__remote *remote, const char *identity,
         groat__background_wake(remote);
     if (x.outcome == GROAT__OBJECT_ABSENT)
         (void)atomic_fetch_add(&remote->misses, 1);
-    groat__exchange_free(&x);
-    if (verdict != GROAT__ENTRY_GOOD)
+    /* Not a key whose answer failed: the next one may be good. */
+    if (x.outcome == GROAT__OBJECT_ABSENT || verdict == GROAT__ENTRY_REFUSED)
         groat__absent_note(&remote->absent, key);
+    groat__exchange_free(&x);
     return verdict == GROAT__ENTRY_GOOD;
 }
 
 /* Accepts an entry, or drops one that is signed but not the wanted one. */
-static bool accept(groat__remote *remote, bool wanted, const groat__digest *key,
-                   groat__arrival *arrival)
+static bool accept(groat__remote *remote, bool wanted, const char *identity,
+                   const groat__digest *key, groat__arrival *arrival)
 {
-    (void)atomic_fetch_add(wanted ? &remote->hits : &remote->mistaken, 1);
+    char name[GROAT__OBJECT_NAME];
+
+    groat__remote_name(identity, key, name);
+    groat__remote_count_good(remote, name, wanted);
     if (wanted)
         return true;
     groat__absent_note(&remote->absent, key);
@@ -198,7 +202,8 @@ bool groat__remote_look(groat__remote *remote, const groat__digest *key,
     if (remote->trust->count == 0 ||
         !groat__breaker_is_closed(remote->breaker) ||
         !fetch(remote, identity, key, budget_ms, &arrival) ||
-        !accept(remote, strcmp(arrival.identity, identity) == 0, key, &arrival))
+        !accept(remote, strcmp(arrival.identity, identity) == 0, identity, key,
+                &arrival))
         return false;
     *out = arrival.blob;
     memset(&arrival.blob, 0, sizeof(arrival.blob));
@@ -222,7 +227,8 @@ bool groat__remote_made(groat__remote *remote, const char *wanted,
 
     return is_asked(remote, &key) &&
            fetch(remote, wanted, &key, budget_ms, out) &&
-           accept(remote, strncmp(out->identity, wanted, len) == 0, &key, out);
+           accept(remote, strncmp(out->identity, wanted, len) == 0, wanted,
+                  &key, out);
 }
 
 static void describe_leases(groat__remote *remote, groat_remote_info *info)

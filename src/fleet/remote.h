@@ -232,6 +232,10 @@ bool groat__remote_look(groat__remote *remote, const groat__digest *key,
 bool groat__remote_judge(groat__remote *remote, const groat__exchange *x,
                          unsigned budget_ms);
 
+/* Counts an object that is a good entry: a hit, or that of another kernel. */
+void groat__remote_count_good(groat__remote *remote, const char *name,
+                              bool wanted);
+
 /* Parses and counts a fetched object, and judges the place: *out is filled if
  * *verdict is GOOD; a malformed object counts as a failure of the place.
  * Returns what groat__remote_judge() does. */

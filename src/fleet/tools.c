@@ -218,8 +218,7 @@ static void tell_fetched(void *user, groat__exchange *x)
     if (x->outcome == GROAT__OBJECT_ABSENT)
         (void)atomic_fetch_add(&f->remote->misses, 1);
     else if (why == NULL)
-        (void)atomic_fetch_add(wanted ? &f->remote->hits : &f->remote->mistaken,
-                               1);
+        groat__remote_count_good(f->remote, x->name, wanted);
     groat__arrival_free(&b->arrival);
     groat__exchange_free(x);
 }
