@@ -48,6 +48,7 @@ struct groat__bundle {
  * memory is NULL if there is no row. */
 typedef struct groat__held {
     groat__row row;
+    bool damaged; /* its checksum is not that of the row */
     char *memory;
 } groat__held;
 

@@ -38,24 +38,35 @@ static bool has_line(const char *text, const char *line)
     return false;
 }
 
-static bool is_wanted(const export *x, const groat__row *row)
+static bool is_wanted(const char *const *lines, size_t count,
+                      const groat__row *row)
 {
-    for (size_t i = 0; i < x->count; i++)
-        if (has_line(row->identity, x->lines[i]))
+    for (size_t i = 0; i < count; i++)
+        if (has_line(row->identity, lines[i]))
             return true;
-    return x->count == 0;
+    return count == 0;
 }
 
-/* Reads the first row of the store at or after an id. */
-static groat_status read_next(groat__store *store, int64_t from,
-                              groat__held *out, groat_error *error)
+static groat_status fail_damaged(const groat__store *store, groat_error *error)
 {
+    return groat__fail(error, GROAT_IO,
+                       "an entry of %s is damaged; groat cache verify drops it",
+                       store->path);
+}
+
+/* A groat__rows_fn whose source is a groat__store, and that gives damaged rows,
+ * too. */
+static groat_status read_next(void *source, int64_t from, groat__held *out,
+                              groat_error *error)
+{
+    groat__store *store = source;
     groat_status status = groat__store_begin(store, error);
     sqlite3_stmt *next = NULL;
     groat__row row = {0};
     int read = SQLITE_OK;
     int rc;
 
+    memset(out, 0, sizeof(*out));
     if (status != GROAT_OK)
         return status;
     rc = groat__connection_prepare(store, GROAT__ROW_NEXT, &next);
@@ -64,16 +75,15 @@ static groat_status read_next(groat__store *store, int64_t from,
         rc = sqlite3_step(next);
     }
     if (rc == SQLITE_ROW)
-        read = groat__row_read_good(next, &row);
+        read = groat__row_read(next, &row);
     if (read == SQLITE_NOMEM)
         rc = read;
     else if (rc == SQLITE_ROW && (read != SQLITE_OK || row.id < from))
-        status = groat__fail(
-            error, GROAT_IO,
-            "an entry of %s is damaged; groat cache verify drops it",
-            store->path);
+        status = fail_damaged(store, error);
     else if (rc == SQLITE_ROW && !groat__held_take(out, &row))
         rc = SQLITE_NOMEM;
+    else if (rc == SQLITE_ROW)
+        out->damaged = !groat__row_is_good(&row);
     (void)sqlite3_finalize(next);
     if (rc != SQLITE_ROW && rc != SQLITE_DONE)
         status = groat__connection_fail(store, rc, "export", NULL, error);
@@ -81,7 +91,7 @@ static groat_status read_next(groat__store *store, int64_t from,
     return status;
 }
 
-/* A groat__rows_fn that gives only the wanted rows. */
+/* A groat__rows_fn that gives only the wanted rows, which must be good. */
 static groat_status next_wanted(void *source, int64_t from, groat__held *out,
                                 groat_error *error)
 {
@@ -92,9 +102,10 @@ static groat_status next_wanted(void *source, int64_t from, groat__held *out,
     for (bool more = true; more; more = groat__held_step(out, &from)) {
         groat__held_drop(out);
         status = read_next(x->store, from, out, error);
-        if (status != GROAT_OK || out->memory == NULL ||
-            is_wanted(x, &out->row))
+        if (status != GROAT_OK || out->memory == NULL)
             return status;
+        if (is_wanted(x->lines, x->count, &out->row))
+            return out->damaged ? fail_damaged(x->store, error) : GROAT_OK;
     }
     groat__held_drop(out);
     return GROAT_OK;
@@ -102,8 +113,9 @@ static groat_status next_wanted(void *source, int64_t from, groat__held *out,
 
 /* ---- walks ------------------------------------------------------------- */
 
-static groat_status walk(const groat__rows *rows, groat__entry_fn *fn,
-                         void *user, groat_error *error)
+static groat_status walk(const groat__rows *rows, const char *const *lines,
+                         size_t count, groat__entry_fn *fn, void *user,
+                         groat_error *error)
 {
     groat_status status = GROAT_OK;
     groat__held held = {.memory = NULL};
@@ -112,10 +124,12 @@ static groat_status walk(const groat__rows *rows, groat__entry_fn *fn,
     do {
         groat__held_drop(&held);
         status = rows->next(rows->source, from, &held, error);
-        if (status == GROAT_OK && held.memory != NULL) {
+        if (status == GROAT_OK && held.memory != NULL &&
+            is_wanted(lines, count, &held.row)) {
             const groat__row *row = &held.row;
-            groat__entry entry = {row->key,  row->identity, row->log,
-                                  row->data, row->bytes,    row->facts};
+            groat__entry entry = {row->key,   row->identity,
+                                  row->log,   held.damaged ? NULL : row->data,
+                                  row->bytes, row->facts};
 
             status = fn(user, &entry, error);
         }
@@ -128,18 +142,18 @@ groat_status groat__store_walk(groat__store *store, const char *const *lines,
                                size_t count, groat__entry_fn *fn, void *user,
                                groat_error *error)
 {
-    export x = {store, lines, count};
-    const groat__rows rows = {next_wanted, &x};
+    const groat__rows rows = {read_next, store};
 
-    return walk(&rows, fn, user, error);
+    return walk(&rows, lines, count, fn, user, error);
 }
 
-groat_status groat__bundle_walk(groat__bundle *bundle, groat__entry_fn *fn,
-                                void *user, groat_error *error)
+groat_status groat__bundle_walk(groat__bundle *bundle, const char *const *lines,
+                                size_t count, groat__entry_fn *fn, void *user,
+                                groat_error *error)
 {
     const groat__rows rows = {groat__bundle_next, bundle};
 
-    return walk(&rows, fn, user, error);
+    return walk(&rows, lines, count, fn, user, error);
 }
 
 groat_status groat__store_export(groat__store *store, const char *const *lines,
@@ -246,7 +260,7 @@ groat_status groat__store_import(groat__store *store, groat__bundle *bundle,
     if (status != GROAT_OK)
         return status;
     groat__store_leave(store);
-    status = groat__bundle_walk(bundle, import_entry, &rows, error);
+    status = groat__bundle_walk(bundle, NULL, 0, import_entry, &rows, error);
     left = count_left(&rows);
     free(rows.ids);
     if (status == GROAT_OK && imported != NULL)

@@ -306,12 +306,13 @@ enum {
 typedef groat_status groat__entry_fn(void *user, const groat__entry *entry,
                                      groat_error *error);
 
-/* Calls fn for each entry of a bundle, in the order of keys.  Errors: those of
- * fn, IO (a damaged entry), NO_MEMORY. */
-groat_status groat__bundle_walk(groat__bundle *bundle, groat__entry_fn *fn,
-                                void *user, groat_error *error);
-/* The same for the entries of a store whose identity contains one of the lines
- * (count 0: all entries). */
+/* Calls fn for each entry of a bundle whose identity contains one of the lines
+ * (count 0: each entry), in the order of keys.  Errors: those of fn, IO (a
+ * damaged entry), NO_MEMORY. */
+groat_status groat__bundle_walk(groat__bundle *bundle, const char *const *lines,
+                                size_t count, groat__entry_fn *fn, void *user,
+                                groat_error *error);
+/* The same for a store; data of a damaged entry is NULL, which is no error. */
 groat_status groat__store_walk(groat__store *store, const char *const *lines,
                                size_t count, groat__entry_fn *fn, void *user,
                                groat_error *error);

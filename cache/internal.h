@@ -281,6 +281,11 @@ void groat__connection_close(groat__store *store);
  * now.  Errors: IO. */
 groat_status groat__connection_ready(groat__store *store, groat_error *error);
 
+/* Fails with the reason why a store that was opened read-only cannot be
+ * written, and the remedy. */
+groat_status groat__connection_read_only(const groat__store *store,
+                                         groat_error *error);
+
 /* For calls that report errors: locks the store and makes the connection ready,
  * or fails and leaves it unlocked.  Errors: IO. */
 groat_status groat__store_begin(groat__store *store, groat_error *error);
@@ -412,6 +417,8 @@ groat__digest groat__row_checksum(const groat__row *row);
 /* Reads a row and checks that it has the right checksum, and the id of its key:
  * OK, CORRUPT or NOMEM. */
 int groat__row_read_good(sqlite3_stmt *statement, groat__row *row);
+/* Whether a row has the checksum and the id that it was put with. */
+bool groat__row_is_good(const groat__row *row);
 
 typedef enum groat__finding {
     GROAT__ROW_NONE,

@@ -119,7 +119,7 @@ int groat__row_read(sqlite3_stmt *statement, groat__row *row)
     return groat__handle_starved(statement) ? SQLITE_NOMEM : SQLITE_CORRUPT;
 }
 
-static bool is_good(const groat__row *row)
+bool groat__row_is_good(const groat__row *row)
 {
     groat__digest checksum = groat__row_checksum(row);
 
@@ -131,7 +131,7 @@ int groat__row_read_good(sqlite3_stmt *statement, groat__row *row)
 {
     int rc = groat__row_read(statement, row);
 
-    return rc == SQLITE_OK && !is_good(row) ? SQLITE_CORRUPT : rc;
+    return rc == SQLITE_OK && !groat__row_is_good(row) ? SQLITE_CORRUPT : rc;
 }
 
 static groat__finding judge(const groat__row *row, const groat__digest *key,
@@ -143,7 +143,7 @@ static groat__finding judge(const groat__row *row, const groat__digest *key,
         (row->identity_len != strlen(identity) ||
          memcmp(row->identity, identity, row->identity_len) != 0))
         return GROAT__ROW_MISTAKEN;
-    return is_good(row) ? GROAT__ROW_GOOD : GROAT__ROW_DAMAGED;
+    return groat__row_is_good(row) ? GROAT__ROW_GOOD : GROAT__ROW_DAMAGED;
 }
 
 groat__finding groat__row_judge(sqlite3_stmt *get, const groat__digest *key,

@@ -380,6 +380,12 @@ static groat_status send_one(void *user, const groat__entry *entry,
 
     if (!is_chosen(r, entry))
         return GROAT_OK;
+    if (entry->data == NULL) {
+        groat__remote_name(entry->identity, &entry->key, name);
+        on_sent(r, name, GROAT__OBJECT_FAILED,
+                "the store's entry is damaged; groat cache verify drops it");
+        return GROAT_OK;
+    }
     status = groat__sender_add(r->sender, entry,
                                groat__key_wanted(entry->identity), &own);
     /* An entry that is too large does not stop the others. */
@@ -415,7 +421,8 @@ static groat_status send_chosen(relay *r, groat_error *error)
     if (status == GROAT_OK)
         status =
             from != NULL
-                ? groat__bundle_walk(from, send_one, r, error)
+                ? groat__bundle_walk(from, (const char *const *)lines,
+                                     choice->target_count, send_one, r, error)
                 : groat__store_walk(context->store, (const char *const *)lines,
                                     choice->target_count, send_one, r, error);
     groat__target_lines_free(lines, choice->target_count);
