@@ -666,13 +666,9 @@ groat_status groat__store_begin(groat__store *store, groat_error *error)
     return status;
 }
 
-groat_status groat__store_begin_writing(groat__store *store, groat_error *error)
+groat_status groat__connection_read_only(const groat__store *store,
+                                         groat_error *error)
 {
-    groat_status status = groat__store_begin(store, error);
-
-    if (status != GROAT_OK || !store->read_only)
-        return status;
-    groat__store_leave(store);
     if (groat__place_writable(store->path))
         return groat__fail(error, GROAT_IO,
                            "%s is read-only, as its folder cannot be written; "
@@ -685,6 +681,16 @@ groat_status groat__store_begin_writing(groat__store *store, groat_error *error)
                            store->path);
     return groat__fail(error, GROAT_IO, "%s is read-only; run: chmod 600 %s",
                        store->path, store->path);
+}
+
+groat_status groat__store_begin_writing(groat__store *store, groat_error *error)
+{
+    groat_status status = groat__store_begin(store, error);
+
+    if (status != GROAT_OK || !store->read_only)
+        return status;
+    groat__store_leave(store);
+    return groat__connection_read_only(store, error);
 }
 
 void groat__connection_hurry(groat__store *store, bool hurry)

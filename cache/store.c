@@ -275,10 +275,13 @@ static bool put_row(groat__store *store, const groat__row *row)
     if (groat__connection_ready(store, NULL) != GROAT_OK)
         return false;
     if (store->read_only) {
+        groat_error why = GROAT_ERROR_INIT;
+
+        (void)groat__connection_read_only(store, &why);
         groat__store_say(store, GROAT__NOTE_READ_ONLY,
-                         "read-only: new kernels are kept in memory only; "
-                         "run: chmod 600 %s",
-                         store->path);
+                         "read-only: new kernels are kept in memory only; %s",
+                         why.text);
+        groat_error_clear(&why);
         return false;
     }
     if (groat__store_now() < store->puts_after) {
