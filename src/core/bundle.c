@@ -236,6 +236,16 @@ groat_status groat_bundle_keygen(const char *path, char public_key[65],
 
 /* ---- registries --------------------------------------------------------- */
 
+/* The file of certificates that libcurl's own tool would use; NULL: none. */
+static const char *trusted_certificates(void)
+{
+    const char *file = getenv("CURL_CA_BUNDLE");
+
+    if (file == NULL || *file == '\0')
+        file = getenv("SSL_CERT_FILE");
+    return file == NULL || *file == '\0' ? NULL : file;
+}
+
 groat_status groat_bundle_push(const char *path, const char *url,
                                char digest[72], groat_error *error)
 {
@@ -251,7 +261,8 @@ groat_status groat_bundle_push(const char *path, const char *url,
         status = groat__bundle_open_image(data, bytes, path, &silent, &bundle,
                                           error);
     if (status == GROAT_OK)
-        status = groat__oci_push(url, data, bytes, digest, error);
+        status = groat__oci_push(url, trusted_certificates(), data, bytes,
+                                 digest, error);
     groat__bundle_close(bundle);
     free(data);
     return status;
@@ -266,7 +277,8 @@ groat_status groat_bundle_pull(const char *url, const char *path,
     groat_status status = groat__bundle_check_place(path, error);
 
     if (status == GROAT_OK)
-        status = groat__oci_pull(url, &data, &bytes, error);
+        status =
+            groat__oci_pull(url, trusted_certificates(), &data, &bytes, error);
     if (status == GROAT_OK)
         status = groat__bundle_open_image(data, bytes, "of the registry",
                                           &silent, &bundle, error);

@@ -126,7 +126,7 @@ static groat_status read_url(registry *r, const char *url, groat_error *error)
     return read_name(r, host + len + 1) ? GROAT_OK : bad_url(error);
 }
 
-static groat_status open_registry(registry *r, const char *url,
+static groat_status open_registry(registry *r, const char *url, const char *ca,
                                   groat_error *error)
 {
     groat_status status;
@@ -134,6 +134,8 @@ static groat_status open_registry(registry *r, const char *url,
     memset(r, 0, sizeof(*r));
     r->place.kind = GROAT__PLACE_HTTP;
     status = read_url(r, url, error);
+    if (status == GROAT_OK && ca != NULL && (r->place.ca = strdup(ca)) == NULL)
+        status = groat__fail(error, GROAT_NO_MEMORY, "no memory for a name");
     return status == GROAT_OK ? groat__http_open(&r->place, &r->http, error)
                               : status;
 }
@@ -209,10 +211,10 @@ static groat_status upload_url(const registry *r, const char *location,
         (*location != '/' &&
          (strncmp(location, r->origin, len) != 0 || location[len] != '/')))
         return groat__fail(error, GROAT_IO,
-                           "registry %s gave the upload URL %.100s, which is "
-                           "on another server",
-                           r->place.shown,
-                           location == NULL ? "no place" : location);
+                           "registry %s gave %s%.100s for an upload; expected "
+                           "a URL on its own server, or a path from /",
+                           r->place.shown, location == NULL ? "no URL" : "",
+                           location == NULL ? "" : location);
     groat__str_addf(url, "%s%s%cdigest=%s", *location == '/' ? r->origin : "",
                     location, strchr(location, '?') == NULL ? '?' : '&',
                     digest);
@@ -291,14 +293,15 @@ static groat_status push_manifest(registry *r, const groat__str *manifest,
     return status;
 }
 
-groat_status groat__oci_push(const char *url, const void *data, size_t bytes,
-                             char digest[GROAT__OCI_DIGEST], groat_error *error)
+groat_status groat__oci_push(const char *url, const char *ca, const void *data,
+                             size_t bytes, char digest[GROAT__OCI_DIGEST],
+                             groat_error *error)
 {
     char layer[GROAT__OCI_DIGEST];
     char name[GROAT__OCI_DIGEST];
     groat__str manifest = {0};
     registry r;
-    groat_status status = open_registry(&r, url, error);
+    groat_status status = open_registry(&r, url, ca, error);
 
     if (status == GROAT_OK && strncmp(r.reference, "sha256:", 7) == 0)
         status = groat__fail(error, GROAT_INVALID,
@@ -398,13 +401,13 @@ static groat_status pull(registry *r, groat__exchange *manifest,
     return fetch(r, where, NULL, layer, LAYER_MAX, blob, error);
 }
 
-groat_status groat__oci_pull(const char *url, char **data, size_t *bytes,
-                             groat_error *error)
+groat_status groat__oci_pull(const char *url, const char *ca, char **data,
+                             size_t *bytes, groat_error *error)
 {
     groat__exchange manifest = {.verb = GROAT__OBJECT_GET};
     groat__exchange blob = {.verb = GROAT__OBJECT_GET};
     registry r;
-    groat_status status = open_registry(&r, url, error);
+    groat_status status = open_registry(&r, url, ca, error);
 
     if (status == GROAT_OK)
         status = pull(&r, &manifest, &blob, error);
