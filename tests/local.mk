@@ -440,6 +440,7 @@ groat_cli_tests = \
 	%D%/cli/example.sh \
 	%D%/cli/failures.sh \
 	%D%/cli/fleet.sh \
+	%D%/cli/fleet_objects.sh \
 	%D%/cli/fleet_page.sh \
 	%D%/cli/judge.sh \
 	%D%/cli/judge_cxx.sh \

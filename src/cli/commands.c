@@ -63,11 +63,13 @@
              "use bundles whoever has made them")
 #define ROW_TRUST                                                              \
     TEXT("trust", "FILE", trust, "public keys whose bundles are used")
-#define ROWS_REMOTE                                                            \
+#define ROWS_OBJECTS                                                           \
     TEXT("remote", "URL", remote,                                              \
          "where the hosts of a fleet keep each other's kernels"),              \
         TEXT("remote-key", "FILE", remote_key,                                 \
-             "send there what is compiled here, signed with that secret key"), \
+             "send there what is compiled here, signed with that secret key")
+#define ROWS_REMOTE                                                            \
+    ROWS_OBJECTS,                                                              \
         TEXT("leases", "URL", leases,                                          \
              "the Redis by which one host compiles what others wait for")
 #define ROW_INPUT                                                              \
@@ -269,7 +271,7 @@ static const groat__option doctor_options[] = {
 };
 
 static const groat__option fleet_options[] = {
-    ROWS_REMOTE,
+    ROWS_OBJECTS,
     ROW_TRUST,
     ROW_TARGETS,
     COUNT("older-than", older_than, 1, 36500,

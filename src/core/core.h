@@ -255,7 +255,8 @@ typedef enum groat__maker {
 /* Writes the identity text of a spec on its target, and its key.  The first
  * half says what is wanted, the second which compiler makes it.  Without a
  * compiler the second half is that of the newest entry with the same first
- * half.  maker may be NULL.  Errors: NO_DEVICE (no compiler and no such entry),
+ * half.  maker may be NULL: an entry of the remote is not stored then.  Errors:
+ * NO_DEVICE (no compiler and no such entry),
  * NO_MEMORY. */
 groat_status groat__spec_identity(groat_context *context,
                                   const groat__params *params, groat__str *text,

@@ -97,6 +97,9 @@ if start_nginx; then
         SSL_CERT_FILE=$work/tls.crt
         export SSL_CERT_FILE
         use_engine https "https://localhost:$nginx_tls_port/tls" ''
+        expect 'https: no registry' 1 cache pull \
+            "oci://localhost:$nginx_tls_port/a/b" --output "$work/none.bundle"
+        says 'https: its certificate is trusted' 'has no manifests'
         grep -q 'HTTP/2.0" 200' "$work/nginx/log" && pass 'it was HTTP/2' ||
             fail 'it was HTTP/2'
         unset SSL_CERT_FILE
@@ -198,7 +201,7 @@ cat "$work/manifest" "$work/manifest" >"$work/twice"
 pushed 'a kernel that is named twice' 0 '2 of 2 objects sent, 0 not there' \
     "$work/twice"
 echo '{"spec": "tile_loader_lds:ld=4096"}' >"$work/absent"
-pushed 'a kernel that is not there' 1 '0 of 2 objects sent, 1 not there' \
+pushed 'a kernel that is not there' 1 '0 of 3 objects sent, 1 not there' \
     "$work/absent" "$work/manifest"
 echo '{"spec": "tile_loader_lds:ld=1152"}' >"$work/second"
 pushed 'of a bundle' 0 '2 of 2 objects sent, 0 not there' "$work/second" \

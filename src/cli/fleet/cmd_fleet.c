@@ -23,8 +23,7 @@ typedef struct course {
     groat__names refused; /* of a check: objects to remove */
     bool failed;          /* a list is not whole */
     bool keeps;           /* a pull */
-    groat__names wanted;  /* of a push: the names in its manifests */
-    uint64_t named;       /* and how many of these were pushed */
+    groat__names pushed;  /* of a push: objects that were there to send */
     groat__names kept;    /* of a pull: keys of what the store had then */
     uint64_t still;       /* and how many of these it has in the end */
 } course;
@@ -132,13 +131,25 @@ static int first_failure(int before, int code)
     return before ? before : code;
 }
 
-/* Also counts the names of the manifests, to find those that no object has. */
+/* Also collects the names, to find those of the manifests that are not there.
+ */
 static int on_pushed(void *user, const groat_remote_object *object)
 {
     course *c = user;
 
-    c->named += groat__names_have(&c->wanted, object->name);
-    return on_object(c, object);
+    c->failed = !groat__names_add(&c->pushed, object->name);
+    return c->failed ? 1 : on_object(c, object);
+}
+
+static void tell_absent(course *c, const groat__names *wanted)
+{
+    groat__names_sort(&c->pushed);
+    for (size_t i = 0; i < wanted->count && !c->failed; i++)
+        if (!groat__names_have(&c->pushed, wanted->at[i]))
+            (void)on_object(c, &(groat_remote_object){
+                                   .name = wanted->at[i],
+                                   .absent = true,
+                                   .problem = "there is no such kernel here"});
 }
 
 static int push(groat__cli *cli)
@@ -150,26 +161,30 @@ static int push(groat__cli *cli)
                                   .bundle = cli->values.from,
                                   .targets = cli->values.targets.item,
                                   .target_count = cli->values.targets.count};
+    groat__names wanted = {0};
     groat_status status;
-    int code = groat__names_read(cli, false, &c.wanted);
+    int code = groat__names_read(cli, false, &wanted);
 
-    groat__names_sort(&c.wanted);
-    if (goes_on(code, &c.wanted)) {
+    groat__names_sort(&wanted);
+    if (goes_on(code, &wanted)) {
         if (cli->word_count > 1)
-            choice.names =
-                c.wanted.count ? (const char *const *)c.wanted.at : none;
-        choice.name_count = c.wanted.count;
+            choice.names = wanted.count ? (const char *const *)wanted.at : none;
+        choice.name_count = wanted.count;
         groat__json_array(&cli->json, "list");
         status =
             groat_remote_push(cli->context, &choice, on_pushed, &c, &error);
-        c.absent = c.wanted.count - c.named;
+        if (!status)
+            tell_absent(&c, &wanted);
         code = first_failure(code, finish(&c, "sent", status, &error));
+        if (c.failed)
+            code = groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory");
         if (c.there && !cli->values.json)
             (void)printf("%" PRIu64 " were there, and are not read; groat "
                          "fleet check verifies them\n",
                          c.there);
     }
-    groat__names_free(&c.wanted);
+    groat__names_free(&c.pushed);
+    groat__names_free(&wanted);
     return code;
 }
 
@@ -321,6 +336,7 @@ static int fetch(groat__cli *cli, unsigned flags, const char *what)
     groat_status status;
     int code = find_names(cli, !flags, &names);
 
+    groat__names_sort(&names); /* a manifest may name a kernel often */
     if (goes_on(code, &names)) {
         c.total = names.count;
         groat__json_array(&cli->json, "list");
@@ -424,6 +440,11 @@ static int gc(groat__cli *cli)
         code = groat__cli_fail(cli, &error);
     if (!code)
         code = groat__cache_sound(cli, "nothing is removed");
+    if (!code)
+        code = groat__cache_whole(
+            cli, l.before_s,
+            "nothing is removed until it has been in use for as many days as "
+            "--older-than says, or that file is removed");
     groat__names_sort(&roots);
     if (!code)
         code = list_objects(&l);

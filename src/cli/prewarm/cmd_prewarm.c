@@ -366,15 +366,18 @@ static void on_ended(void *user, const groat__job *job)
 static int make(groat__cli *cli, groat__jobs *jobs)
 {
     course at = {.cli = cli, .start_ms = groat__now_ms()};
+    bool fetched = false;
     int code;
 
-    for (size_t i = 0; i < jobs->count; i++)
+    for (size_t i = 0; i < jobs->count; i++) {
         at.total += jobs->item[i].state == GROAT__JOB_WAITING;
+        fetched = fetched || jobs->item[i].state == GROAT__JOB_FETCHED;
+    }
     if (cli->progress.wanted && at.total)
         groat__progress_show(&cli->progress, 0, at.total, "starting");
     code = groat__pool_run(cli, jobs, on_ended, &at);
     groat__progress_clear(&cli->progress);
-    if (at.total)
+    if (at.total || fetched)
         mark_lost(cli, jobs);
     return code;
 }
@@ -481,7 +484,8 @@ static int tell_unsent(groat__cli *cli, int64_t unsent)
         return GROAT__EXIT_DONE;
     groat__cli_say(cli,
                    "warning: %" PRId64 " %s not sent to remote %s; groat fleet "
-                   "push sends them",
+                   "check finds objects in their place that are not good, "
+                   "groat fleet push sends them",
                    unsent, unsent == 1 ? "kernel was" : "kernels were",
                    info.url);
     return cli->values.remote_key ? GROAT__EXIT_FAILED : GROAT__EXIT_DONE;
@@ -545,6 +549,17 @@ static void fill_defaults(groat__values *values)
         values->timeout_s = 600;
 }
 
+/* A variable names the key as well, for whoever has a remote. */
+static void take_key(groat__cli *cli)
+{
+    groat_remote_info info = {.size = sizeof(info)};
+    const char *key = getenv("GROAT_REMOTE_KEY");
+
+    if (!cli->values.remote_key && key && *key &&
+        groat_remote_stat(cli->context, &info, NULL) == GROAT_OK && info.url)
+        cli->values.remote_key = key;
+}
+
 /* A key that was named is there to sign with: a build that sends nothing would
  * look as if it had. */
 static int check_key(groat__cli *cli)
@@ -587,8 +602,10 @@ int groat__cmd_prewarm(groat__cli *cli)
         code = groat__cli_open(cli, 0);
     if (!code)
         code = groat__cache_needed(cli);
-    if (!code)
+    if (!code) {
+        take_key(cli);
         code = check_key(cli);
+    }
     if (!code)
         code = collect(cli, &jobs);
     if (!code && !cli->values.check)

@@ -77,7 +77,7 @@ static json_t *failure(const groat_error *error)
 
 /* Waits until the compiled kernel is sent to the remote: what is still queued
  * when this process ends is lost.  Returns how many of all kernels so far were
- * not sent. */
+ * not sent: an object that no host can use stays where it is. */
 static uint64_t wait_until_sent(groat__cli *cli)
 {
     const struct timespec nap = {0, 20000000};
@@ -90,7 +90,8 @@ static uint64_t wait_until_sent(groat__cli *cli)
             break;
     while (nanosleep(&nap, NULL) == 0 && groat__now_ms() < end);
     return info.writes
-               ? info.waiting + info.put_drops + (info.put_failures + 1) / 2
+               ? info.waiting + info.put_drops + (info.put_failures + 1) / 2 +
+                     info.refused + info.malformed + info.mistaken
                : 0;
 }
 

@@ -4,6 +4,10 @@
  */
 #include "cli/store/store.h"
 
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int groat__cache_there(groat__cli *cli)
@@ -37,4 +41,31 @@ int groat__cache_sound(groat__cli *cli, const char *what)
         return GROAT__EXIT_DONE;
     return groat__cli_refuse(
         cli, GROAT_IO, "the store had faults, see the warnings; %s", what);
+}
+
+int groat__cache_whole(groat__cli *cli, int64_t since_s, const char *what)
+{
+    static const char lead[] = "groat.sqlite.damaged-";
+    const char *path = groat_cache_path(cli->context);
+    char folder[4096];
+    struct dirent *entry;
+    struct stat info;
+    DIR *dir;
+    int code = GROAT__EXIT_DONE;
+
+    (void)snprintf(folder, sizeof(folder), "%.*s",
+                   (int)(strrchr(path, '/') - path), path);
+    dir = opendir(folder);
+    while (dir && !code && (entry = readdir(dir)) != NULL)
+        if (strncmp(entry->d_name, lead, sizeof(lead) - 1) == 0 &&
+            fstatat(dirfd(dir), entry->d_name, &info, 0) == 0 &&
+            info.st_ctime > since_s)
+            code = groat__cli_refuse(
+                cli, GROAT_IO,
+                "the store was damaged and replaced, see %s/%s, so what it "
+                "had used is not known; %s",
+                folder, entry->d_name, what);
+    if (dir)
+        (void)closedir(dir);
+    return code;
 }

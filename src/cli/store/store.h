@@ -17,6 +17,8 @@ int groat__cache_needed(groat__cli *cli);
 /* Returns DONE, or, if the store had faults since it was opened, an exit code
  * after reporting that and `what`. */
 int groat__cache_sound(groat__cli *cli, const char *what);
+/* The same if a damaged store was set aside in its folder since then. */
+int groat__cache_whole(groat__cli *cli, int64_t since_s, const char *what);
 /* Prints the answer of `groat cache stat` for the open context's store: members
  * of the innermost JSON object, or a table.  Returns an exit code. */
 int groat__cache_stat(groat__cli *cli);
