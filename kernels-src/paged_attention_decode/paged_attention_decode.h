@@ -40,12 +40,15 @@ constexpr mma_number number = dtype == dtype_f16 ? mma_f16 : mma_bf16;
 // The type of products; e4m3 becomes f16 numbers, 256 times too small.
 constexpr mma_number operand = narrow ? mma_f16 : number;
 constexpr float too_small = narrow ? 256.0f : 1.0f;
+// What scores are multiplied by in front of an expression, which multiplies by
+// log2 e itself.
+constexpr float score_unit = has_score != 0 ? 1.0f : log2e;
 constexpr u32 threads = GROAT_BLOCK_THREADS;
-constexpr u32 product_keys = 16; // rows of a product
+constexpr u32 product_keys = 16;                   // rows of a product
 constexpr u32 products = slot_keys / product_keys; // of a slot
-constexpr u32 columns = kept_rows / 8; // of 8 queries each
-constexpr u32 depth = head_dim / 16;   // steps of a product over a head
-constexpr u32 wide = slice_dim / 16;   // products over a slice's columns
+constexpr u32 columns = kept_rows / 8;             // of 8 queries each
+constexpr u32 depth = head_dim / 16; // steps of a product over a head
+constexpr u32 wide = slice_dim / 16; // products over a slice's columns
 constexpr u32 slice_pieces = value_pieces / slices;
 
 // ---- products
@@ -71,11 +74,11 @@ struct queries {
     vec2 word[columns][depth];
     int first[columns][2], end[columns][2]; // keys that the lane's queries see
     u32 bits[columns][2];                   // of tree
-    int own[columns][2]; // of tree: else `end` tells it, in fewer registers
-    float slope[columns][2];                // of alibi, times log2 e
-    int head[columns][2], sequence;         // for an expression
-    float scale;                            // of scores
-    int all_first, all_end;                 // keys that all queries see
+    int own[columns][2];     // of tree: else `end` tells it, in fewer registers
+    float slope[columns][2]; // of alibi, times score_unit
+    int head[columns][2], sequence; // for an expression
+    float scale;                    // of scores
+    int all_first, all_end;         // keys that all queries see
 
     // Row of a query in [sequences, q_len, heads].
     static GROAT_DEVICE u64 row_of(const launch_args &args, const segment &seg,
@@ -123,7 +126,7 @@ struct queries {
                 slope[n][j] = bits_float(global_load4(
                                   args.slopes +
                                   (seg.head * group + row % group) * 4ull)) *
-                              log2e;
+                              score_unit;
     }
 
     GROAT_DEVICE void load(const launch_args &args, const segment &seg)
@@ -145,11 +148,12 @@ struct queries {
         all_end =
             sight(args, seg.length, first_row(seg)).end - (tree ? q_len : 0);
         sequence = static_cast<int>(seg.sequence);
-        scale = args.scale * too_small;
+        scale = args.scale;
         if constexpr (narrow && kv_scale == kv_scale_tensor)
             scale *= args.k_scale;
         if constexpr (kv_scale == kv_scale_head)
             scale *= bits_float(global_load4(args.k_scales + seg.head * 4ull));
+        scale *= too_small;
     }
 };
 
@@ -190,12 +194,12 @@ template <typename op> GROAT_DEVICE float over_keys(float x)
     return op::of(x, bits_float(wave_shuffle_xor(float_bits(x), 16)));
 }
 
-// Scales and caps a score, and multiplies it by log2 e.
+// Scales and caps a score, and multiplies it by score_unit.
 GROAT_DEVICE float bent(const launch_args &args, float score, float scale)
 {
     if constexpr (soft_cap)
-        return args.cap * tanh(score * scale / args.cap) * log2e;
-    return score * (scale * log2e);
+        return args.cap * tanh(score * scale / args.cap) * score_unit;
+    return score * (scale * score_unit);
 }
 
 GROAT_DEVICE bool sees(const queries &q, u32 length, u32 n, u32 j, u32 key)
@@ -286,8 +290,7 @@ GROAT_DEVICE void weigh(const launch_args &args, const queries &q, u32 length,
                 x += q.slope[n][j] * static_cast<float>(static_cast<int>(key) +
                                                         1 - q.end[n][j]);
             if constexpr (has_score != 0)
-                x = expressed({args, x * ln2,
-                               tree ? q.own[n][j] : q.end[n][j] - 1,
+                x = expressed({args, x, tree ? q.own[n][j] : q.end[n][j] - 1,
                                static_cast<int>(key), q.head[n][j],
                                q.sequence});
             if constexpr (asked)
@@ -339,9 +342,9 @@ GROAT_DEVICE void add_values(const float (&s)[columns][4], u32 slot, u32 first,
     GROAT_UNROLL
     for (u32 j = 0; j < slice_pieces; j += 2) {
         const u32 piece = slice_index() * slice_pieces + j + lane / 8 % 2;
-        const vec4 a = matrix_load_transposed(
-            slot + values_at + key * value_bytes +
-            16 * mixed<value_pieces>(key, piece));
+        const vec4 a =
+            matrix_load_transposed(slot + values_at + key * value_bytes +
+                                   16 * mixed<value_pieces>(key, piece));
 
         GROAT_UNROLL
         for (u32 n = 0; n < columns; n++) {
@@ -489,18 +492,24 @@ GROAT_DEVICE void write_out(const launch_args &args, const segment &seg,
     }
     share = m.sum > 0 ? rcp(m.sum) : 0;
     if constexpr (narrow && kv_scale == kv_scale_tensor)
-        share *= args.v_scale * too_small;
+        share *= args.v_scale;
     if constexpr (kv_scale == kv_scale_head)
-        share *= bits_float(global_load4(args.v_scales + seg.head * 4ull)) *
-                 too_small;
+        share *= bits_float(global_load4(args.v_scales + seg.head * 4ull));
+    GROAT_UNROLL
+    for (u32 i = 0; i < 4; i++) // by parts: scales may be as large as floats
+        m.value[i] *= share;
+    if constexpr (kv_scale != kv_scale_token)
+        GROAT_UNROLL
+    for (u32 i = 0; i < 4; i++)
+        m.value[i] *= too_small;
     global_store8(args.output + at * out_bytes + column * 2,
-                  vec2{pack16<number>(m.value[0] * share, m.value[1] * share),
-                       pack16<number>(m.value[2] * share, m.value[3] * share)});
+                  vec2{pack16<number>(m.value[0], m.value[1]),
+                       pack16<number>(m.value[2], m.value[3])});
     if constexpr (lse)
         if (column == 0)
             global_store4(args.lse + at * 4,
                           m.sum != 0 ? float_bits(m.most + log2(m.sum))
-                                    : 0xff800000u);
+                                     : 0xff800000u);
 }
 
 GROAT_DEVICE merged of_teams(u32 row, u32 column)

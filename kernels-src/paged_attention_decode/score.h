@@ -12,13 +12,12 @@ namespace paged_attention_decode
 {
 
 constexpr float log2e = 1.4426950408889634f;
-constexpr float ln2 = 0.6931471805599453f;
 constexpr float nothing = -1e30f; // the score of a masked key: its weight is 0
 
 // The inputs of the expression.
 struct score_inputs {
     const launch_args &args;
-    float score; // without the factor log2 e
+    float score;
     int q_pos, kv_pos, head, batch;
 
     GROAT_DEVICE float scalar(u32 i) const

@@ -457,6 +457,51 @@ START_TEST(as_the_reference)
 }
 END_TEST
 
+/* Each score is 15 times the scales, and each value 1: an expression sees the
+ * score to the last bit, and scales may be as large as floats. */
+START_TEST(exact_scores_and_large_scales)
+{
+    static const groat_decode_shape whole[] = {
+        SHAPE(64, 1, 40, .heads = 1, .kv_heads = 1, .scale = 1,
+              .flags = GROAT_DECODE_LSE, .score = "score >= 15 ? 8. : 0."),
+        SHAPE(64, 1, 40, .heads = 1, .kv_heads = 1, .scale = 1,
+              .flags = GROAT_DECODE_LSE | GROAT_DECODE_ALIBI,
+              .score = "float(int(score + q_pos - kv_pos))"),
+        SHAPE(64, 1, 40, .kv_dtype = GROAT_DECODE_E4M3, .heads = 1,
+              .kv_heads = 1, .scale = 2e36F, .flags = GROAT_DECODE_LSE),
+        SHAPE(64, 1, 40, .kv_dtype = GROAT_DECODE_E4M3, .heads = 1,
+              .kv_heads = 1, .kv_scale = GROAT_DECODE_OF_HEAD, .scale = 2e36F,
+              .flags = GROAT_DECODE_LSE),
+    };
+    static const uint32_t length[] = {40};
+    groat_kv_cache cache[2];
+    groat_decode_arguments host;
+    double wanted[64], wanted_lse;
+    uint16_t output[64];
+    float lse;
+    problem p;
+
+    make_problem(&p, &whole[_i], length, 1);
+    memset(p.queries, 0, p.query_bytes);
+    memcpy(p.queries, &(uint16_t){0x4170}, 2);
+    for (size_t i = 0; i < p.cache_bytes; i++)
+        p.bytes[i] = p.cache.elem_bytes == 1 ? 0x38 : i % 2 == 0 ? 0x80 : 0x3F;
+    p.facts[1] = 1; /* the slope */
+    p.facts[2] = p.arguments.k_scale = 1e-36F;
+    p.facts[3] = p.arguments.v_scale = 1e38F;
+    host = on_host(&p, cache);
+    ck_assert_int_eq(groat_decode_reference(&p.shape, &host, wanted,
+                                            &wanted_lse, &fix.error),
+                     GROAT_OK);
+    run_on(&p, "cpu:sm_90a", output, &lse);
+    ck_assert_double_eq_tol((double)lse, wanted_lse, 1e-4);
+    for (size_t i = 0; i < 64; i++)
+        ck_assert_double_eq_tol(value_of(GROAT_DECODE_BF16, output[i]),
+                                wanted[i], wanted[i] / 256);
+    drop_problem(&p);
+}
+END_TEST
+
 /* The last sequence alone, and in a batch, without and with clusters. */
 START_TEST(same_bits_in_every_batch)
 {
@@ -683,6 +728,7 @@ int main(void)
     tcase_add_checked_fixture(refusals, open_rig, close_rig);
     tcase_set_timeout(runs, 300);
     tcase_add_loop_test(runs, as_the_reference, 0, (int)COUNT(shapes));
+    tcase_add_loop_test(runs, exact_scores_and_large_scales, 0, 4);
     tcase_add_loop_test(runs, same_bits_in_every_batch, 0, 2);
     tcase_add_test(runs, lengths_beyond_the_shape);
     tcase_add_test(refusals, bad_arguments);
