@@ -27,13 +27,16 @@
  * mask, those that its bits name with GROAT_DECODE_TREE, and none whose s is
  * below -1e30 * ln 2 (-6.93e29).  One that sees nothing gets zeros
  * and an lse of -infinity, unless there is a sink, which is above -6.93e29 and
- * below infinity, or -infinity.
+ * below 2.3e38, or -infinity.  A score without an expression, too, is below
+ * 2.3e38.  With keys of E4M3 queries of BF16 are read as f16: those from 65520
+ * on are infinite, and those below 3e-8 are 0.
  * Keys in front of the first one that a query of the sequence sees, and bytes
  * of the cache that are no key of a sequence, are not read; entries of the page
  * table for these alone are not used.  A value that a query does not see counts
  * nothing if it is finite; a NaN or infinity that another query of the sequence
- * sees, or of a key that `score` or all bits of GROAT_DECODE_TREE hide, makes
- * the query's output a NaN.
+ * sees, or of a key that `score` or all bits of GROAT_DECODE_TREE hide, may
+ * make the query's output a NaN, which depends on how blocks share the keys
+ * out.
  *
  * CUSTOM SCORES.  shape.score is a C expression that is compiled into the
  * kernel, in which
@@ -52,7 +55,8 @@
  * Ints wrap around; an int divided by 0, and an element outside of the array,
  * are 0.  A key whose score is NaN is not seen; a score above 1e30 * ln 2
  * counts as that.  255 characters at most, blanks not counted: they never
- * matter, so that a--b is a - -b.  Up to 31 parentheses lie in each other.
+ * matter, so that a--b is a - -b.  Up to 31 parentheses lie in each other,
+ * fewer with signs, ! and ?: around them.
  *
  *     "kv_pos < prefix || q_pos - kv_pos < 128 ? score + bias[kv_pos] : -inf"
  *
@@ -145,7 +149,10 @@ typedef struct groat_decode_shape {
     float scale;    /* of scores; 0: 1 / sqrt(head_dim)                       */
     float cap;      /* of GROAT_DECODE_CAP; not 0                             */
     unsigned sequences; /* most sequences of a launch; 1 to 65535             */
-    unsigned keys;      /* most keys of a sequence; 1 to 2^31 - 1             */
+    unsigned keys;      /* most keys of a sequence; 1 to 2^31 - 1.  A launch  *
+                         * without clusters may have fewer in all, by its     *
+                         * sequences and the keys of a row of page_table:     *
+                         * groat_decode_run() says how many                   */
     const char *score;  /* an expression, see above; NULL: none.  Borrowed    *
                          * for the call                                       */
 } groat_decode_shape;
@@ -318,7 +325,8 @@ GROAT_API groat_status groat_decode_get_tuned(groat_context *context,
 
 /* Writes the spec of the kernel of a shape and a choice in full, for manifests;
  * needs no device.  Free *spec with groat_free().  Errors: INVALID (a field of
- * shape or choice), NO_MEMORY. */
+ * shape or choice; not what only the family's rules refuse, when the spec is
+ * parsed), NO_MEMORY. */
 GROAT_API groat_status groat_decode_choice_spec(
     const groat_decode_shape *shape, const groat_decode_choice *choice,
     char **spec, groat_error *error);
@@ -332,12 +340,14 @@ GROAT_API groat_kernel *groat_decode_kernel(const groat_decode *decode);
  * stream  CUstream; NULL: the default stream.
  *
  * Allocates nothing and reads nothing of the device.  Errors: INVALID (a field
- * of arguments); as of groat_kernel_launch(). */
+ * of arguments; more keys in all than the kernel counts, see keys); as of
+ * groat_kernel_launch(). */
 GROAT_API groat_status groat_decode_run(const groat_decode *decode,
                                         const groat_decode_arguments *arguments,
                                         void *stream, groat_error *error);
 
-/* Computes the same on the host, in float64, by the definition above.
+/* Computes the same on the host, in float64, by the definition above: a value
+ * that a query does not see counts nothing, also a NaN.
  *
  * arguments  addresses are of host memory, also those of the caches; output,
  *            lse and workspace are ignored

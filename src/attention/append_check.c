@@ -22,7 +22,8 @@ groat_status groat__append_check_shape(const groat_append_shape *s,
     const groat__number_range ranges[] = {
         {"shape.dtype (GROAT_DECODE_*)", s->dtype, 0, GROAT_DECODE_F16},
         {"shape.kv_scale (GROAT_DECODE_OF_*)", s->kv_scale, 0,
-         GROAT_DECODE_OF_TOKEN},
+         s->kv_dtype == GROAT_DECODE_E4M3 ? GROAT_DECODE_OF_TOKEN
+                                          : GROAT_DECODE_OF_TENSOR},
         {"shape.kv_heads", s->kv_heads, 1, HEADS_MAX},
         {"shape.head_dim", s->head_dim, 64, GROAT__APPEND_DIM_MAX},
         {"shape.value_dim", groat__append_dim(s, 1), 64, s->head_dim},
@@ -146,13 +147,12 @@ groat_status groat__append_planes(const groat_append_shape *s,
                            keys, values, error);
 
     if (status == GROAT_OK && a->values == NULL && a->keys->planes < 2)
-        return groat__fail(error, GROAT_INVALID,
-                           "arguments.keys has 1 plane and arguments.values is "
-                           "NULL, so values would overwrite keys; allowed: %sa "
-                           "cache of the values' own",
-                           groat__append_dim(s, 1) == s->head_dim
-                               ? "2 planes or more, or "
-                               : "");
+        return groat__fail(
+            error, GROAT_INVALID,
+            "arguments.keys has 1 plane and arguments.values is "
+            "NULL, so values would overwrite keys; allowed: %sa "
+            "cache of the values' own",
+            groat__append_dim(s, 1) == s->head_dim ? "2 planes, or " : "");
     return status;
 }
 

@@ -46,7 +46,7 @@ groat_status groat__decode_device_of(groat_context *context,
 
 /* ---- the entry ----------------------------------------------------------- */
 
-/* A score may be spelled with other blanks. */
+/* A score may be spelled with other blanks; "score" is as none. */
 static void add_shape(const groat_decode_shape *s, groat__str *out)
 {
     const groat_decode_choice none = GROAT_DECODE_CHOICE_INIT;
@@ -56,7 +56,8 @@ static void add_shape(const groat_decode_shape *s, groat__str *out)
     for (const char *at = s->score; at != NULL && *at != '\0'; at++)
         if (strchr(" \t\n\r\f\v", *at) == NULL)
             groat__str_addn(&score, at, 1);
-    same.score = s->score != NULL ? score.data : NULL;
+    same.score =
+        score.len > 0 && strcmp(score.data, "score") == 0 ? NULL : score.data;
     groat__decode_write_spec(&same, &none, out);
     out->failed |= score.failed;
     groat__str_free(&score);

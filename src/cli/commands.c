@@ -391,11 +391,15 @@ const groat__command groat__commands[] = {
      "kv_heads, head_dim, value_dim (of values, if less), q_len, page (0:\n"
      "contiguous), layout, mask, seen, scale, cap, alibi, sink, lse, tree,\n"
      "batch_invariant, overlap (a launch starts while the one ahead ends),\n"
-     "sequences, keys, varied (1: sequences have fewer keys, down to none);\n"
+     "sequences, keys, batch and length (of the launch, where these are "
+     "fewer),\n"
+     "varied (1: sequences have fewer keys, down to none; so it is on cpu\n"
+     "targets if it is not given);\n"
      "and, in the place of what is chosen, warps, stages, cluster, split,\n"
      "blocks, least.\n"
-     "Exits with 1 if the output differs from the library's reference in "
-     "float64.\n",
+     "Exits with 1 if the output, or an LSE, differs from the library's "
+     "reference\n"
+     "in float64.\n",
      groat__cmd_attention},
     {"tune", "SHAPE...", 1, ANY, false, false, tune_options,
      "measure how decodes run best on this device, and record it",

@@ -26,6 +26,12 @@ for member in us plain_read_us host_us; do
     answers "no time on a cpu target: $member" "\"$member\": null"
 done
 
+expect "an LSE" 0 attention keys=60,sequences=2,lse=1 keys=9 --target cpu:sm_80 \
+    --no-cache --json
+[ "$(grep -c '"lse_error": null' "$out")" = 1 ] &&
+    grep -q '"lse_error": [0-9]' "$out" && pass "is compared" ||
+    fail "is compared" "$(grep lse_error "$out")"
+
 expect "a score" 0 attention keys=90,sequences=3,q_len=2 --target cpu:sm_90a \
     --no-cache --score "min(score, 3.5) + bias[kv_pos - q_pos + 90] * by" \
     --buffer bias=91 --arg by=2

@@ -505,6 +505,8 @@ START_TEST(bad_shapes)
     REFUSED(s.page = 1025, "shape.page is 1025");
     REFUSED(s.dtype = GROAT_DECODE_E4M3, "shape.dtype");
     REFUSED(s.kv_dtype = GROAT_DECODE_F16, "shape.kv_dtype is 1");
+    REFUSED(s.kv_scale = GROAT_DECODE_OF_HEAD,
+            "shape.kv_scale (GROAT_DECODE_OF_*) is 1; allowed here: 0");
     REFUSED(s.kv_scale = (groat_decode_scale)3, "shape.kv_scale");
     REFUSED(s.rope = (groat_append_rope)3, "shape.rope");
     REFUSED(s.rotary = 16, "shape.rotary is 16; allowed here: 0");

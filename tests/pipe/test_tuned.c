@@ -87,6 +87,8 @@ START_TEST(for_its_shape_alone)
     other = shape;
     other.scale = 2; /* a number that the kernel is given */
     ck_assert(is_tuned(context, &other, NULL));
+    other.score = " score "; /* what is computed without an expression */
+    ck_assert(is_tuned(context, &other, NULL));
     other.score = "score * 2";
     ck_assert(!is_tuned(context, &other, NULL));
     ck_assert_int_eq(groat_decode_put_tuned(context, target_text, NULL, &other,

@@ -91,7 +91,9 @@ typedef struct groat__decode_trial {
     size_t memories;
     double *wanted; /* the reference of the compared sequences; NULL: not yet */
     size_t wanted_count;
+    size_t lse_count;  /* LSEs, which are in wanted behind the output */
     double norm;       /* ||output - reference|| / ||reference|| */
+    double lse_error;  /* the largest; 0 without an LSE */
     unsigned compared; /* sequences */
 } groat__decode_trial;
 

@@ -172,6 +172,8 @@ static void tell_json(run *r, const char *text)
                      groat_decode_workspace(t->decode));
     groat__json_uint(json, "compared_sequences", t->compared);
     groat__json_real(json, "norm", t->norm);
+    groat__json_real(json, "lse_error",
+                     t->lse_count > 0 ? t->lse_error : (double)NAN);
     groat__json_bool(json, "verified", groat__decode_trial_is_right(t));
     groat__json_uint(json, "moved_bytes", t->in.moved_bytes);
     groat__json_real(json, "us", timed ? r->decode_us : (double)NAN);
@@ -194,6 +196,8 @@ static void tell(run *r, const char *text)
                  "%u sequences compared)\n",
                  groat__decode_trial_is_right(t) ? "verified" : "WRONG",
                  t->norm, t->compared, t->in.shape.sequences);
+    if (t->lse_count > 0)
+        (void)printf("  the error of an LSE is %.2e at most\n", t->lse_error);
     if (r->decode_us > 0)
         (void)printf("  %.2f us, %.0f GB/s; a plain read of the same bytes "
                      "%.2f us (%.3f of it); %.2f us of the host a call\n",

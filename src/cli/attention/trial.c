@@ -20,8 +20,9 @@ enum {
 static const uint64_t cold_bytes = 220000000;
 static const uint64_t sets_bytes_most = (uint64_t)16 << 30;
 static const double reference_products = 1e8;
-/* The norm that is right. */
+/* The norm that is right, and the error of an LSE. */
 static const double allowed = 4e-3;
+static const double lse_allowed = 0x1p-8;
 
 /* ---- device memory ------------------------------------------------------- */
 
@@ -174,6 +175,23 @@ static double norm_of(const groat__decode_trial *t, const unsigned char *output)
     return all > 0 ? sqrt(off / all) : sqrt(off);
 }
 
+/* The largest error of an LSE, but for what the type cannot tell apart. */
+static double lse_error_of(const groat__decode_trial *t, const float *lse)
+{
+    const double *wanted = t->wanted + t->wanted_count;
+    double most = 0;
+
+    for (size_t i = 0; i < t->lse_count; i++) {
+        double x = lse[i];
+        double off = x == wanted[i]
+                         ? 0
+                         : fabs(x - wanted[i]) - 0x1p-20 * fabs(wanted[i]);
+
+        most = off <= most ? most : isnan(off) ? INFINITY : off;
+    }
+    return most;
+}
+
 /* Once for all decodes of the shape: it costs more than a launch. */
 static groat_status compute_reference(groat__decode_trial *t)
 {
@@ -184,38 +202,58 @@ static groat_status compute_reference(groat__decode_trial *t)
         return GROAT_OK;
     t->compared = count_compared(t);
     t->wanted_count = t->in.output_bytes / 2 / s->sequences * t->compared;
-    t->wanted = calloc(t->wanted_count, sizeof(*t->wanted));
+    t->lse_count = s->flags & GROAT_DECODE_LSE
+                       ? (size_t)t->compared * s->q_len * s->heads
+                       : 0;
+    t->wanted = calloc(t->wanted_count + t->lse_count, sizeof(*t->wanted));
     if (t->wanted == NULL)
         return groat__fail(t->error, GROAT_NO_MEMORY,
                            "no memory for a reference");
     host = groat__decode_input_on_host(&t->in, t->compared);
     host.named = t->names.named;
     host.named_count = t->names.count;
-    return groat_decode_reference(s, &host, t->wanted, NULL, t->error);
+    return groat_decode_reference(
+        s, &host, t->wanted,
+        t->lse_count > 0 ? t->wanted + t->wanted_count : NULL, t->error);
+}
+
+/* Makes an output NaNs. */
+static groat_status poison(const groat__decode_trial *t, uint64_t address,
+                           void *poison, size_t bytes)
+{
+    memset(poison, 0xFF, bytes);
+    return groat_memory_write(t->cli->context, t->target, address, poison,
+                              bytes, t->error);
 }
 
 groat_status groat__decode_trial_compare(groat__decode_trial *t)
 {
     unsigned char *output = malloc(t->in.output_bytes);
     groat_status status = compute_reference(t);
+    size_t lse_bytes = t->lse_count * sizeof(float);
+    float *lse = malloc(lse_bytes + 1);
 
-    if (status == GROAT_OK && output == NULL)
+    if (status == GROAT_OK && (output == NULL || lse == NULL))
         status =
             groat__fail(t->error, GROAT_NO_MEMORY, "no memory for outputs");
-    if (status == GROAT_OK) {
-        memset(output, 0xFF, t->in.output_bytes);
-        status =
-            groat_memory_write(t->cli->context, t->target, t->arguments.output,
-                               output, t->in.output_bytes, t->error);
-    }
+    if (status == GROAT_OK)
+        status = poison(t, t->arguments.output, output, t->in.output_bytes);
+    if (status == GROAT_OK && lse_bytes > 0)
+        status = poison(t, t->arguments.lse, lse, lse_bytes);
     if (status == GROAT_OK)
         status = groat__decode_trial_launch(t, 0);
     if (status == GROAT_OK)
         status = groat_memory_read(t->cli->context, t->target, output,
                                    t->arguments.output, t->in.output_bytes,
                                    t->error);
-    if (status == GROAT_OK)
+    if (status == GROAT_OK && lse_bytes > 0)
+        status = groat_memory_read(t->cli->context, t->target, lse,
+                                   t->arguments.lse, lse_bytes, t->error);
+    if (status == GROAT_OK) {
         t->norm = norm_of(t, output);
+        t->lse_error = lse_error_of(t, lse);
+    }
+    free(lse);
     free(output);
     return status;
 }
@@ -267,7 +305,7 @@ groat_status groat__decode_trial_prepare(groat__decode_trial *t,
 
 bool groat__decode_trial_is_right(const groat__decode_trial *t)
 {
-    return t->norm <= allowed;
+    return t->norm <= allowed && t->lse_error <= lse_allowed;
 }
 
 bool groat__decode_trial_on_cpu(const groat__decode_trial *t)
