@@ -63,6 +63,12 @@ says "says so" "damaged/groat.sqlite is damaged"
 expect "push of a bundle's target" 0 fleet push --from four.bundle \
     --target cpu:gfx950 --remote "file://$work/c" --remote-key key --cache-dir whole
 answers "those alone" '2 of 2 objects sent'
+expect "a list without a store" 0 fleet ls --remote "file://$work/c" \
+    --cache-dir nowhere
+answers "needs none" '2 objects of '
+expect "push of a bundle without a store" 0 fleet push --from four.bundle \
+    --remote "file://$work/c" --remote-key key --cache-dir nowhere
+[ ! -e nowhere ] && pass "none is made" || fail "nowhere was made"
 cat one.jsonl one.jsonl one.jsonl >thrice.jsonl
 expect "a kernel that a manifest names three times" 0 fleet pull thrice.jsonl \
     --remote "file://$work/a" --trust trust --cache-dir puller --json

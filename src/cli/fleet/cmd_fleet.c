@@ -469,6 +469,7 @@ static const groat__action actions[] = {
 int groat__cmd_fleet(groat__cli *cli)
 {
     int code = GROAT__EXIT_DONE;
+    bool storeless;
     const groat__action *act = groat__action_find(
         cli, actions, " json cache-dir share-group family-path remote help ",
         &code);
@@ -476,9 +477,10 @@ int groat__cmd_fleet(groat__cli *cli)
     if (!act)
         return code;
     code = groat__cli_check_targets(cli, "--target", &cli->values.targets);
-    if (!code && act->run != pull)
+    storeless = act->run == list || (act->run == push && cli->values.from);
+    if (!code && act->run != pull && !storeless)
         code = groat__cache_there(cli);
     if (!code)
-        code = groat__cli_open(cli, 0);
+        code = groat__cli_open(cli, storeless ? GROAT_OPEN_NO_DISK : 0);
     return code ? code : act->run(cli);
 }
