@@ -786,9 +786,7 @@ GROAT_LANES int __dp4a(int a, int b, int sum)
 
 GROAT_LANES unsigned __dp4a(unsigned a, unsigned b, unsigned sum)
 {
-    for (int i = 0; i < 32; i += 8)
-        sum += (a >> i & 255u) * (b >> i & 255u);
-    return sum;
+    return groat::dot4_unsigned(a, b, sum);
 }
 
 // The lanes of the mask whose value has the same bits.

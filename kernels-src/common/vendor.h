@@ -26,6 +26,7 @@
 //   float_bits(x)                the 32 bits of a float
 //   bits_float(x)                the float of 32 bits
 //   dot4(a, b, sum)              sum plus the products of 4 signed byte pairs
+//   dot4_unsigned(a, b, sum)     the same of unsigned ones
 //   min max                      of two numbers; global, not in namespace groat
 //   e4m3_pair(low, high)         (converts_e4m3) the codes of two floats,
 //                                identical to convert.h's float8_of<e4m3>

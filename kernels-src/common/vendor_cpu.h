@@ -350,6 +350,13 @@ GROAT_DEVICE u32 dot4(u32 a, u32 b, u32 sum)
     return sum;
 }
 
+GROAT_DEVICE u32 dot4_unsigned(u32 a, u32 b, u32 sum)
+{
+    for (int shift = 0; shift < 32; shift += 8)
+        sum += (a >> shift & 255) * (b >> shift & 255);
+    return sum;
+}
+
 GROAT_DEVICE u64 cycles()
 {
     return cpu_env->cycles += 1024;

@@ -260,6 +260,14 @@ GROAT_DEVICE u32 dot4(u32 a, u32 b, u32 sum)
     return x;
 }
 
+GROAT_DEVICE u32 dot4_unsigned(u32 a, u32 b, u32 sum)
+{
+    u32 x;
+
+    asm("dp4a.u32.u32 %0, %1, %2, %3;" : "=r"(x) : "r"(a), "r"(b), "r"(sum));
+    return x;
+}
+
 GROAT_DEVICE u64 cycles()
 {
     u64 x;

@@ -268,6 +268,11 @@ GROAT_DEVICE u32 dot4(u32 a, u32 b, u32 sum)
         static_cast<int>(a), static_cast<int>(b), static_cast<int>(sum), false));
 }
 
+GROAT_DEVICE u32 dot4_unsigned(u32 a, u32 b, u32 sum)
+{
+    return __builtin_amdgcn_udot4(a, b, sum, false);
+}
+
 GROAT_DEVICE u64 cycles()
 {
     return __builtin_amdgcn_s_memtime();

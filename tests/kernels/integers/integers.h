@@ -23,7 +23,7 @@ GROAT_DEVICE void run(const integers_args &args)
 
     const u32 b = global_load4(args.b + i * 4);
 
-    global_store4(args.y + i * 4, dot4(a, b, a));
+    global_store4(args.y + i * 4, dot4(a, b, a) ^ dot4_unsigned(a, b, b));
     global_store4(args.z + i * 4,
                   min(a, b) ^ max(static_cast<int>(a), static_cast<int>(b)));
     if (i == 0)
