@@ -94,6 +94,7 @@ typedef struct groat__decode_trial {
     size_t lse_count;  /* LSEs, which are in wanted behind the output */
     double norm;       /* ||output - reference|| / ||reference|| */
     double lse_error;  /* the largest; 0 without an LSE */
+    bool lse_right;    /* as far as floats can tell */
     unsigned compared; /* sequences */
 } groat__decode_trial;
 
