@@ -396,6 +396,7 @@ tiny_id = 0123456789abcdeffedcba9876543210aabb
 
 groat_fuzz_programs = \
 	%D%/fuzz/fuzz_bundle.fuzz \
+	%D%/fuzz/fuzz_cuda.fuzz \
 	%D%/fuzz/fuzz_entry.fuzz \
 	%D%/fuzz/fuzz_manifest.fuzz \
 	%D%/fuzz/fuzz_params.fuzz \
@@ -404,6 +405,16 @@ groat_fuzz_programs = \
 %C%_fuzz_fuzz_bundle_fuzz_SOURCES = \
 	%D%/fuzz/fuzz_bundle.c \
 	%D%/fuzz/replay_main.c
+%C%_fuzz_fuzz_cuda_fuzz_SOURCES = \
+	%D%/fuzz/fuzz_cuda.c \
+	%D%/fuzz/replay_main.c \
+	src/cli/judge/cuda_decls.c \
+	src/cli/judge/cuda_files.c \
+	src/cli/judge/cuda_needed.c \
+	src/cli/judge/cuda_params.c \
+	src/cli/judge/cuda_ptx.c \
+	src/cli/judge/cuda_source.c \
+	src/cli/judge/cuda_tokens.c
 %C%_fuzz_fuzz_entry_fuzz_SOURCES = \
 	%D%/fuzz/fuzz_entry.c \
 	%D%/fuzz/replay_main.c

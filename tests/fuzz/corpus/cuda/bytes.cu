@@ -1,0 +1,1 @@
+__global__ void k(float *y) { y[0] = 1; } // cafÃ© ÿ

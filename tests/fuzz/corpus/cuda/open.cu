@@ -1,0 +1,4 @@
+__global__ void k\
+(int *y)\
+{ y[0] = 1; }
+/*
