@@ -184,7 +184,9 @@ const char *groat__skip_mark(const char *text)
 
 bool groat__is_text(const char *text, size_t len, const char *word)
 {
-    return strlen(word) == len && memcmp(text, word, len) == 0;
+    /* Most differ in the first character. */
+    return (len == 0 || *text == *word) && strlen(word) == len &&
+           memcmp(text, word, len) == 0;
 }
 
 size_t groat__utf8_len(const char *text)
@@ -192,11 +194,12 @@ size_t groat__utf8_len(const char *text)
     /* The least code point that needs so many bytes. */
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     const uint8_t *s = (const uint8_t *)text;
-    size_t len = s[0] < 0xc0 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
     uint32_t code;
+    size_t len;
 
     if (s[0] < 0x80)
         return s[0] != 0;
+    len = s[0] < 0xc0 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
     if (len == 0 || s[0] > 0xf4)
         return 0;
     code = s[0] & (0x7fu >> len);
