@@ -139,7 +139,7 @@ _groat() {
         _groat_offer "${typed#--}" "$(_groat_names option "$command")"
         if [ "$command" = run ] || [ "$command" = draw ]; then
             _groat_offer "${typed#--}" \
-                "$(_groat_names argument | tr _ -)"
+                "$(_groat_names argument | tr _ - | sort -u)"
         fi
         for i in "${!COMPREPLY[@]}"; do
             COMPREPLY[i]=--${COMPREPLY[i]}
@@ -151,7 +151,9 @@ _groat() {
     help) _groat_offer "$typed" "$(_groat_names command)" ;;
     families) _groat_offer "$typed" "$(_groat_names family)" ;;
     cache | bench | fleet)
-        _groat_offer "$typed" "$(_groat_names subcommand "$command")" ;;
+        [ "$COMP_CWORD" -gt 2 ] ||
+            _groat_offer "$typed" "$(_groat_names subcommand "$command")"
+        ;;
     run | draw | build | source | key | explain)
         _groat_spec "$typed"
         case $typed in
@@ -171,4 +173,4 @@ _groat() {
     esac
 }
 
-complete -F _groat groat
+complete -o bashdefault -o default -F _groat groat

@@ -154,6 +154,8 @@ static enum MHD_Result answer(struct server *s, struct MHD_Connection *to,
     if (response == NULL)
         return MHD_NO;
     (void)MHD_add_response_header(response, "Content-Type", type);
+    if (status == 405)
+        (void)MHD_add_response_header(response, "Allow", "GET, HEAD");
     if (atomic_load(&s->ending))
         (void)MHD_add_response_header(response, "Connection", "close");
     result = MHD_queue_response(to, status, response);
@@ -234,7 +236,7 @@ static enum MHD_Result answer_sum(struct server *s, struct MHD_Connection *to,
                       ? 404
                   : status == GROAT_OK && wrong == 0 ? 200
                                                      : 500,
-                  "application/json", body);
+                  *body == '{' ? "application/json" : "text/plain", body);
 }
 
 static enum MHD_Result on_request(void *user, struct MHD_Connection *to,
@@ -242,6 +244,7 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *to,
                                   const char *version, const char *data,
                                   size_t *bytes, void **state)
 {
+    static char begun;
     struct server *s = user;
     const char *text =
         MHD_lookup_connection_value(to, MHD_GET_ARGUMENT_KIND, "spec");
@@ -251,9 +254,14 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *to,
     (void)version;
     (void)data;
     (void)bytes;
-    (void)state;
-    if (strcmp(method, "GET") != 0)
-        return answer(s, to, 405, "text/plain", "GET only\n");
+    /* An answer to the first call, before the whole request has come, would
+     * close the connection. */
+    if (*state == NULL) {
+        *state = &begun;
+        return MHD_YES;
+    }
+    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+        return answer(s, to, 405, "text/plain", "GET and HEAD only\n");
     if (strcmp(path, "/metrics") == 0)
         return answer_metrics(s, to);
     if (strcmp(path, "/healthz") == 0)
@@ -273,7 +281,8 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *to,
 
 /* Returns half of the allowed descriptors, at most CONNECTIONS; the rest is for
  * the store and kernels.  A request that comes in parts holds its connection
- * until it is complete or times out. */
+ * until it is complete, or nothing has come for TIMEOUT_S: a proxy in front of
+ * the server bounds the time of the whole. */
 static unsigned connection_limit(void)
 {
     struct rlimit limit;

@@ -410,8 +410,14 @@ static bool is_whole(const void *data, size_t bytes)
 
 /* Why there is no binary. */
 static groat_status fail_compile(const cxx *c, int code, size_t bytes,
-                                 groat_error *error)
+                                 const char *log, groat_error *error)
 {
+    if (code > 0 && log != NULL &&
+        strstr(log, "No space left on device") != NULL)
+        return groat__fail(error, GROAT_IO,
+                           "%s found no space for its temporary files; TMPDIR "
+                           "names their folder",
+                           c->path);
     if (code == GROAT__CHILD_LATE)
         return fail_late(c, GROAT_COMPILE_FAILED, error);
     if (code < 0)
@@ -503,7 +509,7 @@ static groat_status collect(const cxx *c, const files *f, int code,
     if (code == 0 || code == GROAT__CHILD_NOT_TOLD)
         status = read_back(f->binary, BINARY_BYTES_MAX, &data, &bytes, error);
     if (status == GROAT_OK && !(good && is_whole(data, bytes)))
-        status = fail_compile(c, code, bytes, error);
+        status = fail_compile(c, code, bytes, log, error);
     if (status == GROAT_OK)
         status = check_list(c, list, error);
     if (status == GROAT_OK)

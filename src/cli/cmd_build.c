@@ -72,6 +72,7 @@ static int build_one(groat__cli *cli, groat__table *table,
         groat_error_clear(&error);
     } else {
         report(cli, table, spec, &info, bytes);
+        groat__cli_say_warnings(cli, &info);
         if (output->file && groat__output_write(output, binary, bytes, &error))
             code = groat__cli_fail(cli, &error);
         groat_free(binary);

@@ -109,6 +109,14 @@ static void own_standard_files(void)
     (void)signal(SIGXFSZ, SIG_IGN);
 }
 
+/* Whether progress can be shown: a dumb terminal cannot erase a line. */
+static bool has_terminal(void)
+{
+    const char *term = getenv("TERM");
+
+    return isatty(STDERR_FILENO) && (!term || strcmp(term, "dumb") != 0);
+}
+
 int main(int argc, char **argv)
 {
     groat__cli cli = {
@@ -117,7 +125,7 @@ int main(int argc, char **argv)
         .failure = GROAT_ERROR_INIT,
         .values = {.repeat = 1,
                    .json = groat__opt_wants_json(groat__commands, argc, argv)},
-        .progress = {.wanted = isatty(STDERR_FILENO)}};
+        .progress = {.wanted = has_terminal()}};
     int code;
 
     own_standard_files();

@@ -66,6 +66,9 @@ offers() {
         fail "$1" "'$2' offers: $(tr '\n' ' ' <"$out" | head -c 200)"
     fi
 }
+bash -c '. "$1"; complete -p groat' - "$tree/completions/groat.bash" >"$out"
+grep -q -e '-o default' "$out" && pass "file names where there is no word" ||
+    fail "file names where there is no word" "$(cat "$out")"
 offers "a command" "groat ru" "run "
 offers "a family" "groat run tile" "tile_loader_lds:"
 offers "a parameter" "groat run tile_loader_lds:dt" "dtype="

@@ -63,7 +63,7 @@ says "says so" "damaged/groat.sqlite is damaged"
 expect "push of a bundle's target" 0 fleet push --from four.bundle \
     --target cpu:gfx950 --remote "file://$work/c" --remote-key key --cache-dir whole
 answers "those alone" '2 of 2 objects sent'
-expect "a list without a store" 0 fleet ls --remote "file://$work/c" \
+GROAT_REMOTE=file://$work/c expect "a list without a store" 0 fleet ls \
     --cache-dir nowhere
 answers "needs none" '2 objects of '
 expect "push of a bundle without a store" 0 fleet push --from four.bundle \

@@ -101,6 +101,33 @@ json "a file called --json: one answer"
 [ -s ./--json ] && pass "a file called --json: is written" ||
     fail "a file called --json: is written"
 
+expect "--output -" 2 build $loader --target cpu:gfx950 --no-cache -o -
+says "is refused" "does not write to standard output"
+expect "--sanitize with --pointers" 2 run $loader --target cpu:gfx950 \
+    --sanitize --pointers
+says "is refused, too" "--sanitize and --pointers exclude each other"
+rm -f "$work/cut.bin"
+cat >"$work/slow-c++" <<'END'
+#!/bin/sh
+case " $* " in *" -x c++ "*) exec sleep 30 ;; esac
+exec c++ "$@"
+END
+chmod +x "$work/slow-c++"
+for signal in INT TERM QUIT; do
+    GROAT_CXX=$work/slow-c++ "$groat" build $loader --target cpu:gfx950 \
+        --no-cache -o "$work/cut.bin" >"$out" 2>"$err" &
+    pid=$!
+    tries=0
+    until [ -e "$work/cut.bin" ] || [ $tries = 100 ]; do
+        sleep 0.05
+        tries=$((tries + 1))
+    done
+    kill -s "$signal" "$pid"
+    wait "$pid"
+    [ ! -e "$work/cut.bin" ] && pass "no file is left by $signal" ||
+        fail "no file is left by $signal"
+done
+
 if command -v script >/dev/null 2>&1 &&
     script -qec true /dev/null >/dev/null 2>&1; then
     script -qec "'$groat' build $loader:tile_rows=32 >'$out'" /dev/null \
@@ -118,6 +145,11 @@ if command -v script >/dev/null 2>&1 &&
     else
         fail "progress within a launch" "$(head -c 200 "$work/tty")"
     fi
+    script -qec "stty cols 20; '$groat' build $loader:tile_rows=96 >'$out'" \
+        /dev/null >"$work/tty" 2>&1 </dev/null
+    long=$(tr '\r' '\n' <"$work/tty" | sed 's/\x1b\[K//' | awk 'length > 19' | head -n 1)
+    [ -z "$long" ] && grep -q '\[0/1\] ' "$work/tty" &&
+        pass "progress in 20 columns" || fail "progress in 20 columns" "$long"
 else
     skip "progress on a terminal: there is no script(1)"
 fi

@@ -10,6 +10,7 @@
 #include "cli/store/store.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -478,6 +479,9 @@ int groat__cmd_fleet(groat__cli *cli)
         return code;
     code = groat__cli_check_targets(cli, "--target", &cli->values.targets);
     storeless = act->run == list || (act->run == push && cli->values.from);
+    /* Without a store the library would not look at the variable. */
+    if (storeless && !cli->values.remote)
+        cli->values.remote = getenv("GROAT_REMOTE");
     if (!code && act->run != pull && !storeless)
         code = groat__cache_there(cli);
     if (!code)

@@ -19,7 +19,8 @@
 static void print_wrong(const groat__trial *trial)
 {
     const groat__comparison *sum = &trial->sum;
-    bool referred = trial->folder != NULL && trial->folder->has_reference;
+    bool referred = trial->folder != NULL && trial->folder->has_reference &&
+                    !trial->expected[sum->first - trial->plan.buffers];
     char place[160];
 
     groat__compare_place(sum->first, sum->first_offset, place, sizeof(place));
@@ -86,7 +87,8 @@ static void print_verdict(const groat__trial *trial, const groat_error *error)
         print_error(&trial->sum);
 }
 
-static void print_trial(const groat__trial *trial, const groat_error *error)
+static void print_trial(groat__cli *cli, const groat__trial *trial,
+                        const groat_error *error)
 {
     const groat_kernel_info *info = &trial->info;
 
@@ -98,9 +100,7 @@ static void print_trial(const groat__trial *trial, const groat_error *error)
                      groat_origin_name(trial->origin), info->compile_ms,
                      info->load_ms);
         (void)printf("  maker     %s\n", info->maker);
-        if (strstr(info->log, "warning") != NULL)
-            (void)fprintf(stderr, "groat: %s: the compiler warns:\n%s",
-                          info->name, info->log);
+        groat__cli_say_warnings(cli, info);
         groat__facts_print("  facts     ", &info->facts);
     }
     if (trial->launch_us > 0)
@@ -116,6 +116,10 @@ static void print_trial(const groat__trial *trial, const groat_error *error)
 /* A NULL target is the default one, which is not known yet, and passes. */
 static int check_sanitize(groat__cli *cli, const char *target)
 {
+    if (cli->values.sanitize && cli->values.pointers)
+        return groat__cli_refuse(cli, GROAT_INVALID,
+                                 "--sanitize and --pointers exclude each "
+                                 "other");
     if (!cli->values.sanitize || target == NULL ||
         strncmp(target, "cpu:", 4) == 0)
         return GROAT__EXIT_DONE;
@@ -203,7 +207,7 @@ static int run_one(groat__cli *cli, groat__trial *trial, size_t index)
     } else {
         if (index)
             (void)fputc('\n', stdout);
-        print_trial(trial, &error);
+        print_trial(cli, trial, &error);
     }
     trial->banks = NULL;
     code = groat__exit_of(status);

@@ -70,6 +70,19 @@ void groat__cli_say_error(groat__cli *cli, const groat_error *error)
         say_text(cli, "", error->log);
 }
 
+void groat__cli_say_warnings(groat__cli *cli, const groat_kernel_info *info)
+{
+    groat__str text = {0};
+
+    if (strstr(info->log, "warning") == NULL)
+        return;
+    groat__str_addf(&text, "%s: the compiler warns:\n%s", info->name,
+                    info->log);
+    if (!text.failed)
+        say_text(cli, "groat: ", text.data);
+    groat__str_free(&text);
+}
+
 int groat__cli_fail(groat__cli *cli, groat_error *error)
 {
     int code = groat__exit_of(error->status);

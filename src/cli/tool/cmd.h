@@ -190,6 +190,8 @@ void groat__cli_say(groat__cli *cli, const char *format, ...)
     GROAT_PRINTF(2, 3);
 /* Prints error->text and its log to stderr. */
 void groat__cli_say_error(groat__cli *cli, const groat_error *error);
+/* Prints the log of a compiler that has warned to stderr. */
+void groat__cli_say_warnings(groat__cli *cli, const groat_kernel_info *info);
 /* Prints error, moves it into cli->failure for the JSON answer, and returns the
  * exit code of its status. */
 int groat__cli_fail(groat__cli *cli, groat_error *error);
@@ -277,8 +279,11 @@ groat_status groat__scratch_make(const char *what, groat__str *folder,
                                  groat_error *error);
 /* Removes the folder, if it was made, with its contents. */
 void groat__scratch_remove(groat__str *folder);
-/* Removes those of the process, which ends.  SIGHUP, SIGINT and SIGTERM do so,
- * too, once a folder was made. */
+/* Lists a path to be removed with the folders if the process ends before its
+ * work does, in the place of another one; NULL: none. */
+void groat__scratch_list(const char *other, const char *path);
+/* Removes those of the process, which ends.  SIGHUP, SIGINT, SIGPIPE, SIGQUIT
+ * and SIGTERM do so, too, once a path is listed. */
 void groat__scratch_remove_all(void);
 
 /* Opens cli->context over a store in a fresh folder below base (NULL: $TMPDIR,

@@ -5,7 +5,8 @@
  * Owns the file from before the work, so that an unwritable path is found
  * before a compile, until the bytes are in it.
  * Invariant: old contents are kept until there is room for the new ones; a file
- * that was created but not written is removed.
+ * that was created but not written is removed, also by a signal that ends the
+ * process.
  */
 #include "cli/tool/cmd.h"
 
@@ -14,6 +15,15 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Removes a file that was created and is not written. */
+static void undo(const groat__output *output)
+{
+    if (!output->made)
+        return;
+    (void)unlink(output->path);
+    groat__scratch_list(output->path, NULL);
+}
 
 static groat_status fail(const groat__output *output, int code,
                          groat_error *error)
@@ -26,31 +36,43 @@ groat_status groat__output_open(groat__output *output, const char *path,
                                 groat_error *error)
 {
     const int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
-    int fd = open(path, flags | O_EXCL, 0666);
+    int fd;
 
-    *output = (groat__output){.path = path, .made = fd >= 0};
+    *output = (groat__output){.path = path};
+    if (strcmp(path, "-") == 0)
+        return groat__fail(error, GROAT_INVALID,
+                           "--output -: this command does not write to "
+                           "standard output; ./- is a file of that name");
+    fd = open(path, flags | O_EXCL, 0666);
+
+    output->made = fd >= 0;
     if (fd < 0 && errno == EEXIST)
         fd = open(path, flags, 0666);
     if (fd < 0)
         return fail(output, errno, error);
+    if (output->made)
+        groat__scratch_list(NULL, path);
     output->file = fdopen(fd, "wb");
     if (output->file)
         return GROAT_OK;
     (void)close(fd);
+    undo(output);
     return fail(output, ENOMEM, error);
 }
 
 groat_status groat__output_stdout(groat__output *output, groat_error *error)
 {
     int fd = dup(STDOUT_FILENO);
+    int code;
 
     *output = (groat__output){.path = "stdout", .stream = true};
     output->file = fd < 0 ? NULL : fdopen(fd, "wb");
     if (output->file)
         return GROAT_OK;
+    code = errno;
     if (fd >= 0)
         (void)close(fd);
-    return fail(output, fd < 0 ? errno : ENOMEM, error);
+    return fail(output, code, error);
 }
 
 /* Reserves `bytes` in a file of `held` bytes without changing its contents.
@@ -94,11 +116,13 @@ groat_status groat__output_write(groat__output *output, const void *data,
         return fail(output, code, error);
     }
     output->file = NULL;
-    if (fclose(file) == 0)
+    if (fclose(file) == 0) {
+        if (output->made)
+            groat__scratch_list(output->path, NULL);
         return GROAT_OK;
+    }
     code = errno;
-    if (output->made)
-        (void)unlink(output->path);
+    undo(output);
     return fail(output, code, error);
 }
 
@@ -107,7 +131,6 @@ void groat__output_drop(groat__output *output)
     if (!output->file)
         return;
     (void)fclose(output->file);
-    if (output->made)
-        (void)unlink(output->path);
+    undo(output);
     output->file = NULL;
 }

@@ -11,17 +11,26 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 
 static void show(groat__progress *progress, uint64_t done, uint64_t total,
                  const char *format, va_list args)
 {
-    char line[64];
+    struct winsize size = {.ws_col = 0};
+    char line[96];
+    int len;
 
-    (void)vsnprintf(line, sizeof(line), format, args);
-    (void)fprintf(stderr, "\r\033[K[%" PRIu64 "/%" PRIu64 "] %s", done, total,
-                  line);
+    (void)ioctl(STDERR_FILENO, TIOCGWINSZ, &size);
+    len =
+        snprintf(line, sizeof(line), "[%" PRIu64 "/%" PRIu64 "] ", done, total);
+    (void)vsnprintf(line + len, sizeof(line) - (size_t)len, format, args);
+    if (size.ws_col > 0 && size.ws_col <= strlen(line))
+        line[size.ws_col - 1] = '\0'; /* a second row would stay */
+    (void)fprintf(stderr, "\r\033[K%s", line);
     (void)fflush(stderr);
     progress->shown = true;
     progress->shown_ms = groat__now_ms();

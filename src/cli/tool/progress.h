@@ -17,8 +17,8 @@ typedef struct groat__progress {
     double shown_ms;    /* time of the last write                             */
 } groat__progress;
 
-/* Replaces the line by "[done/total] ...", the text cut to 63 bytes; does
- * nothing where it is not wanted. */
+/* Replaces the line by "[done/total] ...", cut to the terminal's width and to
+ * 95 bytes; does nothing where it is not wanted. */
 void groat__progress_show(groat__progress *progress, uint64_t done,
                           uint64_t total, const char *format, ...)
     GROAT_PRINTF(4, 5);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * scratch.c - temporary folders, and stores in them for commands that measure
- * or show how a store is filled.
+ * or show how a store is filled; and what else goes if a signal ends the tool.
  *
  * Owns the folder from its creation to its removal, also by a signal that ends
  * the process, and the context over it.
@@ -29,10 +29,10 @@ static int remove_one(const char *path, const struct stat *facts, int kind,
     return 0;
 }
 
-/* ---- folders of a process that is ended ------------------------------------
+/* ---- what goes with a process that is ended --------------------------------
  */
 
-enum { FOLDERS = 4, TRIES = 3 };
+enum { FOLDERS = 24, TRIES = 3 };
 
 /* Global, as a signal handler has no user argument. */
 static struct {
@@ -88,7 +88,7 @@ static void on_end(int signal)
  * handled already.  Programs that it starts get the default actions. */
 static void watch_for_end(void)
 {
-    static const int ends[] = {SIGHUP, SIGINT, SIGPIPE, SIGTERM};
+    static const int ends[] = {SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM};
     struct sigaction action = {.sa_handler = on_end, .sa_flags = SA_RESTART};
     struct sigaction old;
     pthread_t thread;
@@ -103,8 +103,7 @@ static void watch_for_end(void)
             (void)sigaction(ends[i], &action, NULL);
 }
 
-/* Lists a folder in the place of another one, which may be NULL. */
-static void list(const char *other, const char *path)
+void groat__scratch_list(const char *other, const char *path)
 {
     (void)pthread_mutex_lock(&scratch_folders.lock);
     for (size_t i = 0; i < FOLDERS; i++)
@@ -140,7 +139,7 @@ static groat_status make_below(const char *base, const char *what,
     if (status)
         groat__str_free(folder);
     else
-        list(NULL, folder->data);
+        groat__scratch_list(NULL, folder->data);
     return status;
 }
 
@@ -162,7 +161,7 @@ void groat__scratch_remove(groat__str *folder)
     if (!folder->data)
         return;
     (void)nftw(folder->data, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-    list(folder->data, NULL);
+    groat__scratch_list(folder->data, NULL);
     groat__str_free(folder);
 }
 
