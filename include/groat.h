@@ -49,7 +49,10 @@
  *
  * THREADS.  Contexts and kernels may be used from any thread at any time; a
  * groat_spec belongs to one thread at a time.  groat_close() must be the last
- * call on a context.
+ * call on a context.  A thread needs 64 KiB of stack.
+ *
+ * DESCRIPTORS.  A loaded kernel of a cpu target has a file descriptor of its
+ * own; what lacks one fails with NO_MEMORY.
  *
  * CALLBACKS run on the thread that made the call, or on the one that makes the
  * kernel of groat_kernel_start(), with no lock held and after the kernel they
@@ -439,7 +442,8 @@ typedef struct groat_kernel_info {
  * is waited for at most half a minute.
  *
  * A compile that failed is not repeated for a second: the same error is
- * returned.  After each further failure this time doubles, up to a minute.
+ * returned.  After each further failure this time doubles, up to a minute.  The
+ * last 128 kernels that failed are remembered.
  *
  * Without the target's compiler, the newest kernel that store or bundles have
  * for the same spec, source and target is used (groat_kernel_info.maker).
@@ -482,7 +486,8 @@ GROAT_API groat_status groat_kernel_get_spec(groat_spec *spec,
 
 /* Looks a kernel up by the texts that groat_kernel_get() was called with; NULL:
  * it is not loaded.  For the request path: takes no lock, allocates nothing,
- * never compiles.  A context keeps 65,536 names.  Borrowed: valid until
+ * never compiles.  A context keeps 65,536 names: texts that come later are not
+ * found here, and groat_kernel_get() parses them.  Borrowed: valid until
  * groat_close(), though with a bound the kernel may be unloaded.  Any thread.
  */
 GROAT_API groat_kernel *groat_kernel_lookup(const groat_context *context,

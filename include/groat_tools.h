@@ -112,10 +112,10 @@ typedef void groat_difference_fn(void *user, const char *field,
  *     memory and store differs; the whole list of the store is read for it.
  *     NULL: nothing is compared.
  *
- * Compiles, loads and counts nothing; drops a damaged entry, as a get would,
- * and on a host without a compiler takes an entry of the remote into the store.
- * Any thread; not for the request path.  Errors: INVALID (out->size), NO_DEVICE
- * (no compiler), NO_MEMORY. */
+ * Compiles, loads and counts nothing; drops a damaged entry, as a get would.
+ * Looks neither at a seal nor at compiles that failed a moment ago.  Any
+ * thread; not for the request path.  Errors: INVALID (out->size), NO_DEVICE (no
+ * compiler), NO_MEMORY. */
 GROAT_API groat_status groat_explain(groat_spec *spec, groat_explanation *out,
                                      groat_difference_fn *fn, void *user,
                                      groat_error *error);

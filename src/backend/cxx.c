@@ -223,9 +223,14 @@ static groat_status read_back(int fd, size_t most, char **text, size_t *bytes,
                               groat_error *error)
 {
     char path[32];
+    groat_status status;
 
     groat__memory_name(fd, path);
-    return groat__fs_read(path, most, text, bytes, error);
+    status = groat__fs_read(path, most, text, bytes, error);
+    /* A file in memory is there: what lacks is a descriptor. */
+    if (status == GROAT_IO && error != NULL)
+        error->status = GROAT_NO_MEMORY;
+    return status == GROAT_IO ? GROAT_NO_MEMORY : status;
 }
 
 /* Reads the compiler's output text, without times; NULL, with the reason, if
@@ -283,6 +288,11 @@ static groat_status ask_version(cxx *c, groat_error *error)
         return fail_start(c, GROAT_NO_DEVICE, code, error);
     if (code == GROAT__CHILD_LATE)
         return fail_late(c, GROAT_NO_DEVICE, error);
+    /* Such as by the kernel for want of memory: the next one may live. */
+    if (code < 0)
+        return groat__fail(error, GROAT_NO_MEMORY,
+                           "%s --version was ended by signal %d", c->path,
+                           -code);
     if (code != 0 && code != GROAT__CHILD_NOT_TOLD)
         return groat__fail(error, GROAT_NO_DEVICE,
                            "%s --version does not run (exit %d)", c->path,
@@ -295,6 +305,11 @@ static groat_status ask_version(cxx *c, groat_error *error)
     }
     c->gcc = strstr(c->version, "clang") == NULL;
     c->version[strcspn(c->version, "\n")] = '\0';
+    if (*c->version == '\0')
+        return groat__fail(error, GROAT_NO_DEVICE,
+                           "%s --version prints no version, which is part of "
+                           "every key",
+                           c->path);
     return GROAT_OK;
 }
 

@@ -252,7 +252,10 @@ groat_status groat_bundle_push(const char *path, const char *url,
     groat__bundle *bundle = NULL;
     size_t bytes = 0;
     char *data = NULL;
-    groat_status status = groat__store_is_not(path, error);
+    groat_status status =
+        path == NULL || url == NULL
+            ? groat__fail(error, GROAT_INVALID, "path or url is NULL")
+            : groat__store_is_not(path, error);
 
     if (status == GROAT_OK)
         status = groat__fs_read(path, BUNDLE_MOST, &data, &bytes, error);
@@ -274,7 +277,10 @@ groat_status groat_bundle_pull(const char *url, const char *path,
     groat__bundle *bundle = NULL;
     size_t bytes = 0;
     char *data = NULL;
-    groat_status status = groat__bundle_check_place(path, error);
+    groat_status status =
+        path == NULL || url == NULL
+            ? groat__fail(error, GROAT_INVALID, "path or url is NULL")
+            : groat__bundle_check_place(path, error);
 
     if (status == GROAT_OK)
         status =

@@ -265,10 +265,13 @@ groat_status groat__job_make_binary(groat__job *job, groat_error *error)
     groat__claim claim = GROAT__CLAIM_NONE;
     groat_status status = GROAT_OK;
 
-    if (job->sealed)
+    if (job->sealed) {
+        (void)atomic_fetch_add_explicit(&job->context->seal.misses, 1,
+                                        memory_order_relaxed);
         return groat__fail(error, GROAT_SEALED,
                            "the context is sealed and %s is not in the store",
                            job->entry.data);
+    }
     if (groat__failures_answer(&job->context->failures, &job->key, error))
         return GROAT_COMPILE_FAILED;
     if (job->context->store != NULL)

@@ -42,7 +42,7 @@ groat_status groat_kernel_get(groat_context *context, const char *spec,
     if (status != GROAT_OK)
         return status;
     name = groat__lookup_name_of_text(spec, target);
-    groat__lookup_add(context, &name, kernel);
+    groat__lookup_add_text(context, &name, kernel);
     *out = kernel;
     return GROAT_OK;
 }

@@ -28,12 +28,28 @@ groat__kernel_name groat__lookup_name_of_text(const char *spec,
     return (groat__kernel_name){spec, strlen(spec), target, strlen(target)};
 }
 
-void groat__lookup_add(groat_context *context, const groat__kernel_name *name,
-                       groat_kernel *kernel)
+static void add(groat_context *context, const groat__kernel_name *name,
+                groat_kernel *kernel, size_t most)
 {
     (void)pthread_mutex_lock(&context->lock);
-    groat__kernel_table_add(&context->table, name, kernel);
+    groat__kernel_table_add(&context->table, name, kernel, most);
     (void)pthread_mutex_unlock(&context->lock);
+}
+
+void groat__lookup_add(groat_context *context, const groat__params *params,
+                       groat_kernel *kernel)
+{
+    groat__name_owner whose;
+    groat__kernel_name name = groat__lookup_name(params, &whose);
+
+    add(context, &name, kernel, SIZE_MAX);
+}
+
+void groat__lookup_add_text(groat_context *context,
+                            const groat__kernel_name *name,
+                            groat_kernel *kernel)
+{
+    add(context, name, kernel, GROAT__LOOKUP_NAMES);
 }
 
 groat_kernel *groat__lookup_values(const groat_context *context,

@@ -26,9 +26,17 @@ groat__kernel_name groat__lookup_name(const groat__params *params,
                                       groat__name_owner *own);
 groat__kernel_name groat__lookup_name_of_text(const char *spec,
                                               const char *target);
-/* Adds a name of a kernel. */
-void groat__lookup_add(groat_context *context, const groat__kernel_name *name,
+enum { GROAT__LOOKUP_NAMES = 1 << 16 };
+
+/* Adds the name of a kernel by values: a sealed context has no other way to
+ * it. */
+void groat__lookup_add(groat_context *context, const groat__params *params,
                        groat_kernel *kernel);
+/* Adds one by text, of which a kernel has any number: only while the context
+ * has fewer than GROAT__LOOKUP_NAMES names of both kinds. */
+void groat__lookup_add_text(groat_context *context,
+                            const groat__kernel_name *name,
+                            groat_kernel *kernel);
 
 /* The kernel of a name, or NULL; it may be unloaded. */
 groat_kernel *groat__lookup_values(const groat_context *context,

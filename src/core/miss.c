@@ -18,9 +18,7 @@ static groat_status find_or_make(groat_context *context,
     groat_error own = GROAT_ERROR_INIT;
     groat__inflight *inflight = NULL;
     groat_kernel *kernel = NULL;
-    groat__kernel_name name;
     groat__callback_scope quiet;
-    groat__name_owner whose;
     groat__job job;
     groat_status status = groat__job_open(&job, context, params, error);
 
@@ -51,8 +49,7 @@ static groat_status find_or_make(groat_context *context,
             *origin = job.made.origin;
     }
     if (status == GROAT_OK) {
-        name = groat__lookup_name(params, &whose);
-        groat__lookup_add(context, &name, kernel);
+        groat__lookup_add(context, params, kernel);
         /* This kernel may be one that was refused before. */
         groat__seal_renew(&context->seal);
         *out = kernel;

@@ -47,7 +47,7 @@ groat_status groat__sealed_get_text(groat_context *context, groat__hit untimed,
         return status;
     kernel = groat__lookup_values(context, &params);
     if (groat__hit_give(context, untimed, kernel, out, origin)) {
-        groat__lookup_add(context, &name, kernel);
+        groat__lookup_add_text(context, &name, kernel);
         return GROAT_OK;
     }
     status = groat__sealed_get_values(context, &params, out, origin, error);

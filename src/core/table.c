@@ -17,7 +17,7 @@
 #define GROAT__TABLE_FIRST_SLOTS 64
 #endif
 
-enum { FIRST_SLOTS = GROAT__TABLE_FIRST_SLOTS, NAMES_MAX = 1 << 16 };
+enum { FIRST_SLOTS = GROAT__TABLE_FIRST_SLOTS };
 
 typedef struct entry {
     uint64_t hash;
@@ -101,13 +101,12 @@ static view *grow(groat__kernel_table *table)
 
 void groat__kernel_table_add(groat__kernel_table *table,
                              const groat__kernel_name *name,
-                             groat_kernel *kernel)
+                             groat_kernel *kernel, size_t most)
 {
     view *v = atomic_load_explicit(&table->view, memory_order_relaxed);
     entry *e;
 
-    if (table->count >= NAMES_MAX ||
-        groat__kernel_table_find(table, name) != NULL)
+    if (table->count >= most || groat__kernel_table_find(table, name) != NULL)
         return;
     if (v == NULL || 2 * (table->count + 1) > v->slots)
         v = grow(table);

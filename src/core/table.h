@@ -31,11 +31,11 @@ typedef struct groat__kernel_table {
 groat_kernel *groat__kernel_table_find(const groat__kernel_table *table,
                                        const groat__kernel_name *name);
 
-/* One writer at a time.  A name that does not fit is left out; gets of it take
- * the slow path. */
+/* One writer at a time.  A name is left out if there are `most` already, or no
+ * memory; gets of it take the slow path. */
 void groat__kernel_table_add(groat__kernel_table *table,
                              const groat__kernel_name *name,
-                             groat_kernel *kernel);
+                             groat_kernel *kernel, size_t most);
 
 /* No reader may be using the table. */
 void groat__kernel_table_free(groat__kernel_table *table);

@@ -247,6 +247,7 @@ static groat_status look(const groat_kv_cache *c, unsigned plane,
                          strides *s, groat_error *error)
 {
     groat_status status = groat__kv_check(c, plane, layer, error);
+    uint64_t reach;
 
     if (status != GROAT_OK)
         return status;
@@ -266,8 +267,13 @@ static groat_status look(const groat_kv_cache *c, unsigned plane,
         return refuse("rows, from the first block's to the last one's,",
                       view->rows, "less than 2147483648, a signed coordinate",
                       error);
+    /* With one key a page, heads may lie farther apart than blocks. */
+    reach = groat__sum(groat__product(c->heads - 1, s->head),
+                       groat__sum(groat__product(c->page - 1, s->token),
+                                  groat__product(c->blocks - 1, s->block)));
     if (groat__sum(view->address, groat__product(view->rows, s->token)) ==
-        UINT64_MAX)
+            UINT64_MAX ||
+        groat__sum(view->address, groat__sum(reach, s->token)) == UINT64_MAX)
         return refuse("cache: address", c->address,
                       "addresses such that the plane ends below 2^64", error);
     return GROAT_OK;

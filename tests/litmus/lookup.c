@@ -23,8 +23,8 @@ static void *write_two(void *unused)
 {
     groat__kernel_name one = name_of(&a), two = name_of(&b);
 
-    groat__kernel_table_add(&table, &one, (groat_kernel *)&first);
-    groat__kernel_table_add(&table, &two, (groat_kernel *)&second);
+    groat__kernel_table_add(&table, &one, (groat_kernel *)&first, 100);
+    groat__kernel_table_add(&table, &two, (groat_kernel *)&second, 100);
     return unused;
 }
 

@@ -34,7 +34,7 @@ static const groat__kernel_name name = {&letter, 1, &letter, 0};
 
 static void *change(void *unused)
 {
-    groat__kernel_table_add(&context.table, &name, &kernels[0]);
+    groat__kernel_table_add(&context.table, &name, &kernels[0], 100);
     groat__seal_renew(&context.seal);
     return unused;
 }

@@ -456,6 +456,26 @@ START_TEST(a_cut_binary_is_not_loaded)
 END_TEST
 
 /* An empty variable counts as unset. */
+/* Its version is part of each key, and says which options it has. */
+START_TEST(a_compiler_without_a_version)
+{
+    groat_context *context;
+
+    use_script("#!/bin/sh\nexec c++ \"$@\" >/dev/null\n");
+    context = rig_open(&fix);
+    ck_no_kernel(context, "adder", GROAT_NO_DEVICE,
+                 "--version prints no version");
+    groat_close(context);
+    /* One that is killed, such as for want of memory, is asked again. */
+    use_script("#!/bin/sh\ntest -e \"$0.again\" || "
+               "{ : >\"$0.again\"; kill -9 $$; }\nexec c++ \"$@\"\n");
+    context = rig_open(&fix);
+    ck_no_kernel(context, "adder", GROAT_NO_MEMORY, "was ended by signal 9");
+    rig_get(&fix, context, "adder", target, GROAT_FROM_COMPILER);
+    groat_close(context);
+}
+END_TEST
+
 START_TEST(a_compiler_of_no_name)
 {
     groat_context *context;
@@ -759,6 +779,7 @@ static TCase *plain_tests(void)
     tcase_add_test(tests, a_program_that_ignores_its_children);
     tcase_add_test(tests, temporary_files_are_removed);
     tcase_add_loop_test(tests, an_ended_program_leaves_nothing, 0, COUNT(ends));
+    tcase_add_test(tests, a_compiler_without_a_version);
     tcase_add_test(tests, a_compiler_of_no_name);
     tcase_add_test(tests, a_compiler_of_a_relative_path);
     tcase_add_test(tests, a_compiler_that_hangs);

@@ -78,7 +78,7 @@ START_TEST(sealed_hits_and_misses)
     ck_fails(groat_kernel_get_spec(spec, &on_stream, &other, NULL, &fix.error),
              GROAT_SEALED, &fix.error, "sealed");
     ck_assert_uint_eq(rig_stat(context).compiles, 1);
-    ck_assert_uint_eq(rig_stat(context).sealed, 5);
+    ck_assert_uint_eq(rig_stat(context).sealed, 6);
     ck_assert_uint_eq(rig_stat(context).fallbacks, 0);
 
     groat_unseal(context);
@@ -147,6 +147,36 @@ static void see_field(void *user, const char *field, const char *wanted,
 {
     (void)snprintf(user, 80, "%s: %s, %s", field, wanted, found);
 }
+
+/* One kernel by more texts than a context keeps names: the next kernel is found
+ * all the same. */
+START_TEST(more_names_than_are_kept)
+{
+    enum { WIDTH = 18, SPELLINGS = 66000 };
+    groat_context *context = rig_open(&fix);
+    groat_kernel *kernel = NULL;
+    char text[200];
+
+    for (int i = 0; i < SPELLINGS; i++) {
+        (void)snprintf(text, sizeof(text),
+                       "tile_loader_lds:tile_rows=%0*d,tile_cols=%0*d,"
+                       "src_cols=%0*d,ld=%0*d",
+                       2 + i % WIDTH, 64, 2 + i / WIDTH % WIDTH, 64,
+                       4 + i / WIDTH / WIDTH % WIDTH, 1024,
+                       4 + i / WIDTH / WIDTH / WIDTH, 1024);
+        if (try_get(context, text, &kernel, NULL) != GROAT_OK)
+            ck_abort_msg("%s: %s", text, fix.error.text);
+        groat_kernel_release(kernel);
+    }
+    kernel =
+        rig_get(&fix, context, "adder:step=3", target, GROAT_FROM_COMPILER);
+    groat_seal(context);
+    ck_assert_ptr_eq(
+        rig_get(&fix, context, "adder:step=3", target, GROAT_FROM_MEMORY),
+        kernel);
+    groat_close(context);
+}
+END_TEST
 
 START_TEST(a_miss_names_the_nearest)
 {
@@ -530,6 +560,7 @@ static TCase *tests_of_seals(void)
     tcase_add_test(tests, sealed_hits_and_misses);
     tcase_add_test(tests, refused_texts_are_forgotten);
     tcase_add_test(tests, more_misses_than_are_kept);
+    tcase_add_test(tests, more_names_than_are_kept);
     tcase_add_test(tests, a_miss_names_the_nearest);
     tcase_add_test(tests, a_miss_names_what_the_store_has);
     tcase_add_test(tests, a_miss_is_told_once);

@@ -49,7 +49,7 @@ static void add(const char *first, const char *second, uintptr_t n)
 {
     groat__kernel_name name = name_of(first, second);
 
-    groat__kernel_table_add(&table, &name, kernel(n));
+    groat__kernel_table_add(&table, &name, kernel(n), NAMES_MAX);
 }
 
 static groat_kernel *find(const char *first, const char *second)
@@ -73,7 +73,7 @@ static void add_number(unsigned n)
     char second[24];
     groat__kernel_name name = numbered(n, first, second);
 
-    groat__kernel_table_add(&table, &name, kernel(n));
+    groat__kernel_table_add(&table, &name, kernel(n), NAMES_MAX);
 }
 
 static groat_kernel *find_number(unsigned n)
@@ -123,7 +123,7 @@ START_TEST(test_any_bytes)
     groat__kernel_name copy;
     char bytes[] = {'x', '\0', 'y'};
 
-    groat__kernel_table_add(&table, &name, kernel(1));
+    groat__kernel_table_add(&table, &name, kernel(1), NAMES_MAX);
     ck_assert_ptr_null(groat__kernel_table_find(&table, &shorter));
     /* The table copies the bytes and does not keep the caller's pointers. */
     copy = (groat__kernel_name){bytes, 3, "\0\0", 2};
@@ -174,9 +174,9 @@ START_TEST(test_two_names_of_one_hash)
 
     ck_assert_msg(hash_of(one) == hash_of(two),
                   "the hash of names is another now: this needs other names");
-    groat__kernel_table_add(&table, one, kernel(1));
+    groat__kernel_table_add(&table, one, kernel(1), NAMES_MAX);
     ck_assert_ptr_null(groat__kernel_table_find(&table, two));
-    groat__kernel_table_add(&table, two, kernel(2));
+    groat__kernel_table_add(&table, two, kernel(2), NAMES_MAX);
     ck_assert_uint_eq(table.count, 2);
     ck_assert_ptr_eq(groat__kernel_table_find(&table, one), kernel(1));
     ck_assert_ptr_eq(groat__kernel_table_find(&table, two), kernel(2));
