@@ -4,10 +4,8 @@
 // constants of its spec.
 #pragma once
 
-namespace groat
-{
-namespace arch
-{
+namespace groat {
+namespace arch {
 constexpr int wave_lanes = 32;
 constexpr int shared_bytes = 232448;
 constexpr int shared_banks = 32;
@@ -23,8 +21,7 @@ constexpr int fp8_fnuz = 0;
 constexpr int wgmma = 1;
 constexpr int cta_group = 0;
 }
-namespace params
-{
+namespace params {
 constexpr int dtype_bf16 = 0;
 constexpr int dtype_f16 = 1;
 constexpr int dtype = dtype_bf16;
@@ -37,30 +34,24 @@ constexpr int kv_scale_tensor = 0;
 constexpr int kv_scale_head = 1;
 constexpr int kv_scale_token = 2;
 constexpr int kv_scale = kv_scale_tensor;
-static_assert(kv_scale == 0 || kv_scale == 1 || kv_scale == 2,
-              "kv_scale: allowed tensor|head|token");
+static_assert(kv_scale == 0 || kv_scale == 1 || kv_scale == 2, "kv_scale: allowed tensor|head|token");
 constexpr int head_dim = 128;
-static_assert((head_dim >= 64 && head_dim <= 512 && (head_dim - 64) % 16 == 0),
-              "head_dim: allowed 64..512/16");
+static_assert((head_dim >= 64 && head_dim <= 512 && (head_dim - 64) % 16 == 0), "head_dim: allowed 64..512/16");
 constexpr int value_dim = 128;
-static_assert((value_dim >= 64 && value_dim <= 512 &&
-               (value_dim - 64) % 16 == 0),
-              "value_dim: allowed 64..512/16");
+static_assert((value_dim >= 64 && value_dim <= 512 && (value_dim - 64) % 16 == 0), "value_dim: allowed 64..512/16");
 constexpr int group = 8;
 static_assert((group >= 1 && group <= 64), "group: allowed 1..64");
 constexpr int q_len = 1;
 static_assert((q_len >= 1 && q_len <= 16), "q_len: allowed 1..16");
 constexpr int page_size = 16;
-static_assert((page_size >= 0 && page_size <= 1024),
-              "page_size: allowed 0..1024");
+static_assert((page_size >= 0 && page_size <= 1024), "page_size: allowed 0..1024");
 constexpr bool head_page = false;
 static_assert((head_page >= 0 && head_page <= 1), "head_page: allowed 0|1");
 constexpr int mask_causal = 0;
 constexpr int mask_window = 1;
 constexpr int mask_chunk = 2;
 constexpr int mask = mask_causal;
-static_assert(mask == 0 || mask == 1 || mask == 2,
-              "mask: allowed causal|window|chunk");
+static_assert(mask == 0 || mask == 1 || mask == 2, "mask: allowed causal|window|chunk");
 constexpr bool tree = false;
 static_assert((tree >= 0 && tree <= 1), "tree: allowed 0|1");
 constexpr bool alibi = false;
@@ -73,8 +64,7 @@ static_assert((sink >= 0 && sink <= 1), "sink: allowed 0|1");
 constexpr bool lse = false;
 static_assert((lse >= 0 && lse <= 1), "lse: allowed 0|1");
 constexpr int warps = 4;
-static_assert(warps == 1 || warps == 2 || warps == 4 || warps == 8,
-              "warps: allowed 1|2|4|8");
+static_assert(warps == 1 || warps == 2 || warps == 4 || warps == 8, "warps: allowed 1|2|4|8");
 constexpr int stages = 2;
 static_assert((stages >= 2 && stages <= 8), "stages: allowed 2..8");
 constexpr int cluster = 1;
@@ -113,6 +103,6 @@ constexpr int unit_keys = 64;
 }
 }
 #define GROAT_BLOCK_THREADS 128
-#define GROAT_SHARED_BYTES  82704
-#define GROAT_ARGS_BYTES    296
-#define GROAT_ENTRY         paged_attention_decode_bf16_d128_g8_q1_p16
+#define GROAT_SHARED_BYTES 82704
+#define GROAT_ARGS_BYTES 296
+#define GROAT_ENTRY paged_attention_decode_bf16_d128_g8_q1_p16

@@ -433,34 +433,6 @@ START_TEST(without_a_compiler)
 }
 END_TEST
 
-/* An answer that failed says nothing of the next one. */
-START_TEST(one_bad_answer)
-{
-    groat_options options = taker();
-    groat_kernel *kernel = NULL;
-    groat_context *context;
-    char *data = NULL;
-    size_t bytes = 0;
-    char path[500];
-
-    send_adder(3);
-    object_path("adder:step=3", true, path);
-    ck_assert_int_eq(groat__fs_read(path, (size_t)1 << 20, &data, &bytes, NULL),
-                     GROAT_OK);
-    ck_assert_int_eq(setenv("GROAT_CXX", "/dev/null/none", 1), 0);
-    context = rig_open_with(&fix, &options);
-    write_bytes(path, data, bytes / 2);
-    ck_fails(groat_kernel_get(context, "adder:step=3", target, &kernel, NULL,
-                              &fix.error),
-             GROAT_NO_DEVICE, &fix.error, "GROAT_CXX=/dev/null/none");
-    write_bytes(path, data, bytes);
-    rig_kernel(&fix, context, 3, GROAT_FROM_REMOTE);
-    ck_assert_uint_eq(info_of(context).known_misses, 0);
-    groat_close(context);
-    free(data);
-}
-END_TEST
-
 /* No server answers: the first kernel finds that out, the others do not ask
  * within half a second, the shortest wait of the breaker. */
 START_TEST(nobody_is_there)
@@ -913,7 +885,6 @@ int main(void)
     tcase_add_test(tests, wrong_objects);
     tcase_add_test(tests, whom_nobody_trusts);
     tcase_add_test(tests, without_a_compiler);
-    tcase_add_test(tests, one_bad_answer);
     tcase_add_test(tests, nobody_is_there);
     tcase_add_test(tests, a_close_ends_the_wait);
     tcase_add_test(tests, an_entry_ends_the_wait);

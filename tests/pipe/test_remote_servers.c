@@ -190,6 +190,43 @@ static const char *give_lease(const char *request)
                                             : ":1\r\n";
 }
 
+/* ---- answers that fail ------------------------------------------------- */
+
+static const char *busy_then_absent(const char *request)
+{
+    static atomic_uint count;
+
+    return atomic_fetch_add(&count, 1) == 0
+               ? "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
+               : not_found(request);
+}
+
+/* One that failed says nothing of the next one; a 404 holds for a while. */
+START_TEST(an_answer_that_failed)
+{
+    static server objects = {.answer = busy_then_absent};
+    groat_kernel *kernel = NULL;
+    groat_context *context;
+    char url[64];
+
+    serve_objects(&objects);
+    (void)snprintf(url, sizeof(url), "http://localhost:%u/a", objects.port);
+    ck_assert_int_eq(setenv("GROAT_CXX", "/dev/null/none", 1), 0);
+    context = open_host(url, NULL);
+    for (int i = 0; i < 3; i++)
+        ck_fails(groat_kernel_get(context, "adder:step=3", "cpu:gfx950",
+                                  &kernel, NULL, &fix.error),
+                 GROAT_NO_DEVICE, &fix.error, "remote http://localhost:");
+    if (strstr(fix.lines.data, "libcurl.so.4 was not found") == NULL) {
+        ck_assert_uint_eq(info_of(context).errors, 1);
+        ck_assert_uint_eq(info_of(context).misses, 1);
+        ck_assert_uint_eq(info_of(context).known_misses, 1);
+    }
+    groat_close(context);
+    (void)unsetenv("GROAT_CXX");
+}
+END_TEST
+
 /* ---- redirects --------------------------------------------------------- */
 
 static atomic_uint sent;   /* writes that were sent elsewhere  */
@@ -678,6 +715,7 @@ int main(void)
     }
     tcase_set_timeout(tests, 60);
     tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, an_answer_that_failed);
     tcase_add_test(tests, redirects_of_writes);
     tcase_add_test(tests, children_get_no_connection);
     tcase_add_test(tests, a_lease_is_a_stage_of_its_own);
