@@ -250,7 +250,7 @@ typedef struct groat_remote_info {
     uint64_t misses;       /* answers that there is no such object           */
     uint64_t known_misses; /* not asked for again within a minute            */
     uint64_t skipped;      /* not asked for: it gave no answer before        */
-    uint64_t errors;       /* refusals and failures of any kind              */
+    uint64_t errors;       /* exchanges that failed                          */
     uint64_t timeouts;     /* exchanges that were too slow                   */
     uint64_t refused;      /* objects without a trusted signature            */
     uint64_t malformed;    /* not an object of groat, or not whole           */

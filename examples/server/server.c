@@ -160,7 +160,8 @@ static enum MHD_Result answer(struct server *s, struct MHD_Connection *to,
         (void)MHD_add_response_header(response, "Connection", "close");
     result = MHD_queue_response(to, status, response);
     MHD_destroy_response(response);
-    (void)atomic_fetch_add(&s->answers[status / 100], 1);
+    if (result == MHD_YES)
+        (void)atomic_fetch_add(&s->answers[status / 100], 1);
     return result;
 }
 
@@ -253,11 +254,14 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *to,
 
     (void)version;
     (void)data;
-    (void)bytes;
     /* An answer to the first call, before the whole request has come, would
      * close the connection. */
     if (*state == NULL) {
         *state = &begun;
+        return MHD_YES;
+    }
+    if (*bytes > 0) { /* a body, which is not read; the answer comes behind */
+        *bytes = 0;
         return MHD_YES;
     }
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)

@@ -10,7 +10,7 @@ namespace cooperative_groups {
 struct thread_block {
     GROAT_MEMBER static void sync()
     {
-        __syncthreads();
+        groat::cpu_env->ops->block_barrier(groat::cpu_env, 0);
     }
     GROAT_MEMBER static unsigned thread_rank()
     {
@@ -292,7 +292,7 @@ struct thread_group {
     GROAT_MEMBER void sync() const
     {
         if (whole)
-            __syncthreads();
+            groat::cpu_env->ops->block_barrier(groat::cpu_env, 0);
         else
             __syncwarp(mask);
     }

@@ -29,7 +29,7 @@ struct paged_attention_decode_args {
     unsigned long long value_block_bytes; /* the same of the values, read     */
     unsigned long long value_token_bytes; /* where these are narrower         */
     unsigned long long value_head_bytes;
-    unsigned block_scales; /* the same in scales, of kv_scale=token  */
+    unsigned block_scales;          /* the same in scales, of kv_scale=token  */
     unsigned token_scales;
     unsigned head_scales;
     unsigned sequences;

@@ -44,11 +44,11 @@ constexpr float too_small = narrow ? 256.0f : 1.0f;
 // log2 e itself.
 constexpr float score_unit = has_score != 0 ? 1.0f : log2e;
 constexpr u32 threads = GROAT_BLOCK_THREADS;
-constexpr u32 product_keys = 16;                   // rows of a product
+constexpr u32 product_keys = 16; // rows of a product
 constexpr u32 products = slot_keys / product_keys; // of a slot
-constexpr u32 columns = kept_rows / 8;             // of 8 queries each
-constexpr u32 depth = head_dim / 16; // steps of a product over a head
-constexpr u32 wide = slice_dim / 16; // products over a slice's columns
+constexpr u32 columns = kept_rows / 8; // of 8 queries each
+constexpr u32 depth = head_dim / 16;   // steps of a product over a head
+constexpr u32 wide = slice_dim / 16;   // products over a slice's columns
 constexpr u32 slice_pieces = value_pieces / slices;
 
 // ---- products
@@ -74,11 +74,11 @@ struct queries {
     vec2 word[columns][depth];
     int first[columns][2], end[columns][2]; // keys that the lane's queries see
     u32 bits[columns][2];                   // of tree
-    int own[columns][2];     // of tree: else `end` tells it, in fewer registers
-    float slope[columns][2]; // of alibi, times score_unit
-    int head[columns][2], sequence; // for an expression
-    float scale;                    // of scores
-    int all_first, all_end;         // keys that all queries see
+    int own[columns][2]; // of tree: else `end` tells it, in fewer registers
+    float slope[columns][2];                // of alibi, times score_unit
+    int head[columns][2], sequence;         // for an expression
+    float scale;                            // of scores
+    int all_first, all_end;                 // keys that all queries see
 
     // Row of a query in [sequences, q_len, heads].
     static GROAT_DEVICE u64 row_of(const launch_args &args, const segment &seg,
@@ -290,7 +290,8 @@ GROAT_DEVICE void weigh(const launch_args &args, const queries &q, u32 length,
                 x += q.slope[n][j] * static_cast<float>(static_cast<int>(key) +
                                                         1 - q.end[n][j]);
             if constexpr (has_score != 0)
-                x = expressed({args, x, tree ? q.own[n][j] : q.end[n][j] - 1,
+                x = expressed({args, x,
+                               tree ? q.own[n][j] : q.end[n][j] - 1,
                                static_cast<int>(key), q.head[n][j],
                                q.sequence});
             if constexpr (asked)
@@ -342,9 +343,9 @@ GROAT_DEVICE void add_values(const float (&s)[columns][4], u32 slot, u32 first,
     GROAT_UNROLL
     for (u32 j = 0; j < slice_pieces; j += 2) {
         const u32 piece = slice_index() * slice_pieces + j + lane / 8 % 2;
-        const vec4 a =
-            matrix_load_transposed(slot + values_at + key * value_bytes +
-                                   16 * mixed<value_pieces>(key, piece));
+        const vec4 a = matrix_load_transposed(
+            slot + values_at + key * value_bytes +
+            16 * mixed<value_pieces>(key, piece));
 
         GROAT_UNROLL
         for (u32 n = 0; n < columns; n++) {
@@ -509,7 +510,7 @@ GROAT_DEVICE void write_out(const launch_args &args, const segment &seg,
         if (column == 0)
             global_store4(args.lse + at * 4,
                           m.sum != 0 ? float_bits(m.most + log2(m.sum))
-                                     : 0xff800000u);
+                                    : 0xff800000u);
 }
 
 GROAT_DEVICE merged of_teams(u32 row, u32 column)

@@ -21,9 +21,9 @@ constexpr bool paged = page_size > 0;
 constexpr u32 page = paged ? page_size : 1;
 constexpr bool one_page = page_size % slot_keys == 0;
 constexpr bool begins_late = mask != mask_causal; // maybe within a slot
-constexpr u32 values_at = slot_keys * row_bytes;  // in a slot
+constexpr u32 values_at = slot_keys * row_bytes; // in a slot
 constexpr u32 scales_at = values_at + slot_keys * value_bytes; // of keys, then
-                                                               // of values
+                                                             // of values
 
 // Swizzles the pieces of a row of `all` so that 8 rows cover all banks: rows a
 // multiple of 128 bytes apart get different pieces.
@@ -144,8 +144,8 @@ struct producer {
             last = seg.length - 1;
             begin = begins_late ? first_seen(args, seg.length) : 0;
             k = args.k + seg.head * args.head_bytes;
-            v = args.v +
-                seg.head * (alike ? args.head_bytes : args.value_head_bytes);
+            v = args.v + seg.head * (alike ? args.head_bytes
+                                           : args.value_head_bytes);
             scales = seg.head * args.head_scales;
             if constexpr (paged)
                 table = args.page_table +

@@ -35,7 +35,7 @@ GROAT_DEVICE u32 length_of(const launch_args &args, u32 sequence)
                : 0;
 }
 
-// A query sees keys [first, end) of its sequence, of which `own` is its own. If
+// A query sees keys [first, end) of its sequence, of which `own` is its own.  If
 // a sequence has fewer keys than queries, `end` is below 1 for the first ones.
 struct sight {
     int first, own, end;
@@ -145,8 +145,9 @@ struct census {
 
     GROAT_DEVICE u32 units_at(const launch_args &args, u32 i) const
     {
-        return from + i < args.sequences ? units_of(args, length[i]) * depth
-                                         : 0;
+        return from + i < args.sequences
+                   ? units_of(args, length[i]) * depth
+                   : 0;
     }
 
     GROAT_DEVICE u32 all() const

@@ -203,7 +203,8 @@ static groat_status fail_start(const cxx *c, groat_status status, int code,
 {
     int reason = code - GROAT__CHILD_NOT_STARTED;
 
-    if (reason == EAGAIN || reason == ENOMEM)
+    if (reason == EAGAIN || reason == ENOMEM || reason == EMFILE ||
+        reason == ENFILE)
         status = GROAT_NO_MEMORY;
     return groat__fail(error, status, "%s could not be started: %s", c->path,
                        strerror(reason));
@@ -325,7 +326,11 @@ static groat_status name_build(cxx *c, groat_error *error)
         groat__hex(c->build, groat__hash128(data, bytes).bytes, 16);
     else
         status = groat__fail(
-            error, status == GROAT_NO_MEMORY ? status : GROAT_NO_DEVICE,
+            error,
+            status == GROAT_NO_MEMORY || inner.vendor_code == EMFILE ||
+                    inner.vendor_code == ENFILE
+                ? GROAT_NO_MEMORY
+                : GROAT_NO_DEVICE,
             "no build id of the compiler's file, which is part of every key: "
             "%s",
             inner.text);
@@ -429,7 +434,7 @@ static groat_status fail_compile(const cxx *c, int code, size_t bytes,
 {
     if (code > 0 && log != NULL &&
         strstr(log, "No space left on device") != NULL)
-        return groat__fail(error, GROAT_IO,
+        return groat__fail(error, GROAT_NO_MEMORY,
                            "%s found no space for its temporary files; TMPDIR "
                            "names their folder",
                            c->path);

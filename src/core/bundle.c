@@ -236,7 +236,7 @@ groat_status groat_bundle_keygen(const char *path, char public_key[65],
 
 /* ---- registries --------------------------------------------------------- */
 
-/* The file of certificates that libcurl's own tool would use; NULL: none. */
+/* The file of certificates, as for remotes; NULL: libcurl's. */
 static const char *trusted_certificates(void)
 {
     const char *file = getenv("CURL_CA_BUNDLE");

@@ -155,10 +155,11 @@ static void check_lines(groat__judge *j, size_t first, size_t end)
         const groat__fiber *f = &j->fibers[t];
 
         if (groat__judge_wave_of(j, t) != groat__judge_wave_of(j, from) ||
-            j->fibers[from].state != GROAT__AT_BARRIER)
+            j->fibers[from].state != GROAT__AT_BARRIER ||
+            j->fibers[from].line == 0)
             from = t;
         if (f->state != GROAT__AT_BARRIER || f->line == 0 ||
-            j->fibers[from].line == 0 || f->line == j->fibers[from].line)
+            f->line == j->fibers[from].line)
             continue;
         groat__judge_add_place(j, j->fibers[from].site,
                                "the barrier of thread %zu",

@@ -26,7 +26,7 @@ typedef struct groat__reads {
     const char *end;   /* and its end; of a line: its newline, or the text's */
     const char *name;  /* of an include, borrowed from the text */
     size_t name_len;
-    const char *why; /* of a refusal, to follow "line N: " */
+    const char *why; /* of a refusal, to follow "FILE:N: " */
     bool fresh;      /* only blanks and comments on this line so far */
     bool directive;  /* the line is one */
     bool pragma;     /* the line has a #pragma or _Pragma */

@@ -89,6 +89,8 @@ for given in u32 vec4 float_bits add_numbers; do
     says "which file has it" ".h has something of that name"
     [ ! -e "$given" ] && pass "no folder is made" || fail "no folder is made"
 done
+expect "a path with a colon" 2 new "co:lon/x"
+says "is refused" "which stands between a family and its parameters"
 expect "of a folder that is no family" 2 new "$work/home" --refresh
 says "says why" "has no params.def"
 expect "of no folder" 2 new none --refresh

@@ -155,6 +155,25 @@ __global__ void k(int *y)
 }
 END
 
+right "barriers that are not aligned, in two branches" --block 64 --buffer y=64:out <<'END'
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+__global__ void k(int *y)
+{
+    __shared__ int s[64];
+    cg::thread_block block = cg::this_thread_block();
+    cg::thread_group all = block;
+    s[threadIdx.x] = threadIdx.x;
+    if (threadIdx.x % 2) {
+        block.sync();
+        y[threadIdx.x] = s[threadIdx.x ^ 1];
+    } else {
+        all.sync();
+        y[threadIdx.x] = s[threadIdx.x ^ 2];
+    }
+}
+END
+
 # ---- blocks
 
 wrong "blocks that store to one place" 4 "which thread 0 of block 0,0,0 writes: blocks run in any order" \

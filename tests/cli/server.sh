@@ -116,6 +116,16 @@ print("compiles", before == total("groat_compiles_total"), before)
 print("hits", total("groat_memory_hits_total") == THREADS * EACH)
 print("misses", total("groat_sealed_misses_total") == 1)
 print("healthy", get("/healthz") == (200, "ok\n"))
+kept = http.client.HTTPConnection("localhost", int(port), timeout=60)
+kept.request("POST", "/sum", body="x" * 5000)
+answer = kept.getresponse()
+body = answer.read()
+print("post", answer.status == 405 and answer.getheader("Allow") == "GET, HEAD")
+socket = kept.sock
+kept.request("HEAD", "/healthz")
+answer = kept.getresponse()
+print("head", answer.status == 200 and answer.read() == b"")
+print("kept", socket is not None and kept.sock is socket)
 END
 timeout 300 python3 "$work/ask.py" "$work/port" >"$out" 2>&1
 while read -r what good rest; do
@@ -124,7 +134,7 @@ while read -r what good rest; do
     *) fail "$what" "$good $rest" ;;
     esac
 done <"$out"
-[ "$(grep -c True "$out")" -eq 10 ] && pass 'everything was asked' ||
+[ "$(grep -c True "$out")" -eq 13 ] && pass 'everything was asked' ||
     fail 'everything was asked' "$(tail -n 3 "$out")$(tail -n 3 "$work/talk")"
 
 # Partial requests do not block other requests, and are ended.

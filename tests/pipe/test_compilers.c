@@ -455,7 +455,23 @@ START_TEST(a_cut_binary_is_not_loaded)
 }
 END_TEST
 
-/* An empty variable counts as unset. */
+/* One that finds no space for its files has not refused the source. */
+START_TEST(a_compiler_without_space)
+{
+    groat_context *context;
+
+    use_script("#!/bin/sh\ncase \"$*\" in *-shared*)\n"
+               "test -e \"$0.again\" || { : >\"$0.again\"\n"
+               "echo 'as: a.o: No space left on device' >&2; exit 1; } ;;\n"
+               "esac\nexec c++ \"$@\"\n");
+    context = rig_open(&fix);
+    ck_no_kernel(context, "adder", GROAT_NO_MEMORY,
+                 "TMPDIR names their folder");
+    rig_get(&fix, context, "adder", target, GROAT_FROM_COMPILER);
+    groat_close(context);
+}
+END_TEST
+
 /* Its version is part of each key, and says which options it has. */
 START_TEST(a_compiler_without_a_version)
 {
@@ -476,6 +492,7 @@ START_TEST(a_compiler_without_a_version)
 }
 END_TEST
 
+/* An empty variable counts as unset. */
 START_TEST(a_compiler_of_no_name)
 {
     groat_context *context;
@@ -779,6 +796,7 @@ static TCase *plain_tests(void)
     tcase_add_test(tests, a_program_that_ignores_its_children);
     tcase_add_test(tests, temporary_files_are_removed);
     tcase_add_loop_test(tests, an_ended_program_leaves_nothing, 0, COUNT(ends));
+    tcase_add_test(tests, a_compiler_without_space);
     tcase_add_test(tests, a_compiler_without_a_version);
     tcase_add_test(tests, a_compiler_of_no_name);
     tcase_add_test(tests, a_compiler_of_a_relative_path);

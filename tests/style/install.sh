@@ -116,10 +116,23 @@ END
         tail -n 20 "$scratch/log"
         bad 'the examples do not build with find_package(groat)'
     fi
+    # /lib is a link to usr/lib on many systems.
+    mkdir "$scratch/merged" && ln -s "$root$prefix" "$scratch/merged/usr" &&
+        ln -s usr/lib "$scratch/merged/lib"
+    cmake -S "$scratch/cmake" -B "$scratch/of_link" -DWANTED="$version" \
+        -DCMAKE_C_COMPILER="${CC%% *}" -DCMAKE_CXX_COMPILER="${CXX%% *}" \
+        -DCMAKE_PREFIX_PATH="$scratch/merged" >"$scratch/log" 2>&1 || {
+        tail -n 5 "$scratch/log"
+        bad 'find_package(groat) does not follow a link to usr/lib'
+    }
     for other in "${version%%.*}.99" 99; do
         make_by_cmake "$other" && bad "CMake takes $version for $other"
     done
 fi
 LD_LIBRARY_PATH=$(ask --variable=libdir) "$root$prefix/bin/groat" --version ||
     bad "the installed groat --version said $?"
+${MAKE:-make} -C "$top_builddir" uninstall DESTDIR="$root" \
+    >"$scratch/log" 2>&1 || bad 'make uninstall'
+left=$(find "$root" -name '*groat*' | head -n 3)
+[ -z "$left" ] || bad "make uninstall leaves $left"
 finish

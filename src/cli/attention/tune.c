@@ -219,7 +219,9 @@ static void read_line(request *r, char *line, size_t *begun)
                      : *line == 'f' ? GROAT__TUNING_ENDED
                                     : GROAT__TUNING_WRONG;
         (void)snprintf(one->why, sizeof(one->why), "%s%s",
-                       *line == 'w' ? "the norm of the error is" : "",
+                       *line == 'w' ? "the norm of the error, or the error of "
+                                      "an LSE, is"
+                                    : "",
                        *line == 'w' ? rest : rest + (*rest == ' '));
     }
 }

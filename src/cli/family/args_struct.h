@@ -32,7 +32,7 @@ typedef struct groat__args_struct {
 /* Reads struct FAMILY_args from C source, or else its first struct.  Fields are
  * integers, float, double or struct groat_tensor_map, one or more per
  * declaration.  Errors: INVALID,
- * "FAMILY/args.h line N: what was expected, at '...'". */
+ * "FAMILY/args.h:N: what was expected, at '...'". */
 groat_status groat__args_struct_read(const char *family, const char *text,
                                      groat__args_struct *out,
                                      groat_error *error);

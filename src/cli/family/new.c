@@ -359,6 +359,16 @@ static bool is_template(const char *name, groat__str *all)
     return found;
 }
 
+static int check_path(groat__cli *cli, const char *path)
+{
+    return strchr(path, ':') == NULL
+               ? GROAT__EXIT_DONE
+               : groat__cli_refuse(cli, GROAT_INVALID,
+                                   "'%.64s' has a ':', which stands between a "
+                                   "family and its parameters",
+                                   path);
+}
+
 static int check_template(groat__cli *cli, const char *name)
 {
     groat__str all = {0};
@@ -437,7 +447,9 @@ int groat__cmd_new(groat__cli *cli)
     if (!values->refresh)
         w.from = values->from ? values->from : "reduce";
     groat__str_addf(&w.folder, "%s%s", slash ? "" : "./", word.data);
-    code = check_name(cli, w.name);
+    code = check_path(cli, word.data);
+    if (!code)
+        code = check_name(cli, w.name);
     if (!code && w.from)
         code = check_template(cli, w.from);
     if (!code && w.folder.failed)

@@ -423,11 +423,13 @@ static void cut_place(char *said, char *place, size_t room)
 {
     char *line = said;
     char *next;
+    size_t digits;
 
     *place = '\0';
     while ((next = strchr(line, '\n')) != NULL && next[1] != '\0')
         line = next + 1;
-    if (line[strcspn(line, ": \n")] != ':')
+    digits = strcspn(line, ": \n");
+    if (line[digits] != ':' || strchr("?0123456789", line[digits + 1]) == NULL)
         return;
     if (*line != '?')
         (void)snprintf(place, room, "%.*s", (int)strcspn(line, " \n"), line);
@@ -443,7 +445,8 @@ static groat_status fail_crashed(const groat__reference *r, int number,
     char place[80] = "";
     bool own;
 
-    if (said != NULL && number != SIGABRT)
+    if (said != NULL &&
+        (number == SIGSEGV || number == SIGBUS || number == SIGFPE))
         cut_place(said, place, sizeof(place));
     own = len > 0 && strncmp(place, name + 1, len) == 0;
     return groat__fail(error, GROAT_INVALID, "%s%s%s crashed: %s%s",

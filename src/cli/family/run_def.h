@@ -114,11 +114,11 @@ bool groat__enumerator_next(const char **list, size_t index, const char **name,
 bool groat__run_def_real(const char *text, char **end, double *out);
 
 /* Parses text in place; it must outlive *out.  Errors: INVALID,
- * "FAMILY/run.def line N: what was expected, at '...'". */
+ * "FAMILY/run.def:N: what was expected, at '...'". */
 groat_status groat__run_def_read(const char *family, char *text,
                                  groat__run_def *out, groat_error *error);
 
-/* Fails with a status: "FAMILY/run.def line N: what", or with what the line was
+/* Fails with a status: "FAMILY/run.def:N: what", or with what the line was
  * made from in front. */
 groat_status groat__run_def_fail(const groat__run_def *def, int line,
                                  groat_status status, const char *what,

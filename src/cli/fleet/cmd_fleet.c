@@ -478,7 +478,8 @@ int groat__cmd_fleet(groat__cli *cli)
     if (!act)
         return code;
     code = groat__cli_check_targets(cli, "--target", &cli->values.targets);
-    storeless = act->run == list || (act->run == push && cli->values.from);
+    storeless = act->run == list ||
+                (act->run == push && cli->values.from && cli->word_count == 1);
     /* Without a store the library would not look at the variable. */
     if (storeless && !cli->values.remote)
         cli->values.remote = getenv("GROAT_REMOTE");

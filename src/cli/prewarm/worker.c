@@ -75,10 +75,16 @@ static json_t *failure(const groat_error *error)
                      words(error->text), "log", words(error->log));
 }
 
+/* What became of the kernels that a worker has compiled so far. */
+typedef struct sent {
+    uint64_t unsent; /* were not sent */
+    uint64_t puts;   /* objects that were written */
+    uint64_t bad;    /* objects that were read and are of no use */
+} sent;
+
 /* Waits until the compiled kernel is sent to the remote: what is still queued
- * when this process ends is lost.  Returns how many of all kernels so far were
- * not sent: an object that no host can use stays where it is. */
-static uint64_t wait_until_sent(groat__cli *cli)
+ * when this process ends is lost. */
+static sent wait_until_sent(groat__cli *cli)
 {
     const struct timespec nap = {0, 20000000};
     groat_remote_info info = {.size = sizeof(info)};
@@ -89,51 +95,64 @@ static uint64_t wait_until_sent(groat__cli *cli)
             info.breaker_open)
             break;
     while (nanosleep(&nap, NULL) == 0 && groat__now_ms() < end);
-    return info.writes
-               ? info.waiting + info.put_drops + (info.put_failures + 1) / 2 +
-                     info.refused + info.malformed + info.mistaken
-               : 0;
+    if (!info.writes)
+        return (sent){0};
+    return (sent){info.waiting + info.put_drops + (info.put_failures + 1) / 2,
+                  info.puts, info.refused + info.malformed + info.mistaken};
 }
 
-/* *unsent is what wait_until_sent() returned for the kernels before. */
-static json_t *build(groat__cli *cli, const char *spec_text, const char *target,
-                     uint64_t *unsent)
+/* How many kernels were not sent since `before`, of one that was made: one
+ * whose place is taken by an object that no host can use was not. */
+static int64_t count_unsent(const sent *before, const sent *after, bool made)
 {
-    uint64_t before = *unsent;
+    int64_t count = (int64_t)after->unsent - (int64_t)before->unsent;
+    bool in_the_way =
+        made && after->puts == before->puts && after->bad > before->bad;
+
+    return count == 0 && in_the_way ? 1 : count;
+}
+
+/* *so_far is what wait_until_sent() returned for the kernels before. */
+static json_t *build(groat__cli *cli, const char *spec_text, const char *target,
+                     sent *so_far)
+{
+    sent before = *so_far;
     groat_error error = GROAT_ERROR_INIT;
     groat_kernel_info info = {.size = sizeof(info)};
     groat_spec *spec = NULL;
+    bool made = false;
     json_t *answer;
 
     if (groat_spec_parse(cli->context, spec_text, target, &spec, &error) ||
-        groat_build(spec, NULL, NULL, &info, &error))
+        groat_build(spec, NULL, NULL, &info, &error)) {
         answer = failure(&error);
-    else
+    } else {
+        made = info.origin == GROAT_FROM_COMPILER;
         answer =
             json_pack("{s:i, s:i, s:f}", "status", GROAT_OK, "state",
-                      info.origin == GROAT_FROM_COMPILER ? GROAT__JOB_MADE
+                      made                               ? GROAT__JOB_MADE
                       : info.origin == GROAT_FROM_REMOTE ? GROAT__JOB_FETCHED
                                                          : GROAT__JOB_PRESENT,
                       "compile_ms", info.compile_ms);
-    *unsent = wait_until_sent(cli);
+    }
+    *so_far = wait_until_sent(cli);
     (void)json_object_set_new(
-        answer, "unsent",
-        json_integer((json_int_t)*unsent - (json_int_t)before));
+        answer, "unsent", json_integer(count_unsent(&before, so_far, made)));
     groat_spec_free(spec);
     groat_error_clear(&error);
     return answer;
 }
 
 static bool answer_line(groat__cli *cli, const char *line, size_t len,
-                        uint64_t *unsent)
+                        sent *so_far)
 {
     json_t *question = json_loadb(line, len, 0, NULL);
     const char *spec = json_string_value(json_object_get(question, "spec"));
     const char *target = json_string_value(json_object_get(question, "target"));
-    bool sent = spec && target && send_answer(build(cli, spec, target, unsent));
+    bool good = spec && target && send_answer(build(cli, spec, target, so_far));
 
     json_decref(question);
-    return sent;
+    return good;
 }
 
 static int limit_memory(groat__cli *cli)
@@ -162,13 +181,13 @@ int groat__cmd_prewarm_worker(groat__cli *cli)
     char *line = NULL;
     size_t cap = 0;
     ssize_t len;
-    uint64_t unsent = 0;
+    sent so_far = {0};
     int code = end_with_parent() ? limit_memory(cli) : GROAT__EXIT_FAILED;
 
     if (!code)
         code = groat__cli_open(cli, 0);
     while (!code && (len = getline(&line, &cap, stdin)) > 0)
-        if (!answer_line(cli, line, (size_t)len, &unsent))
+        if (!answer_line(cli, line, (size_t)len, &so_far))
             code = GROAT__EXIT_FAILED;
     free(line);
     return code;

@@ -131,11 +131,14 @@ static bool wait_and_show(groat__watch *watch, uint64_t ms)
 
     while (!over && (now = groat__now_ms() - start) < (double)ms) {
         uint64_t left = (uint64_t)((double)ms - now) + 1;
+        uint64_t total = atomic_load(&cli->total);
+        uint64_t next = total > 0 ? SHOW_MS : FIRST_MS;
 
-        groat__progress_show(&cli->progress, atomic_load(&cli->begun),
-                             atomic_load(&cli->total), "blocks in %.0f s: %s",
-                             now / 1e3, watch->trial->info.name);
-        over = wait_ms(watch, left < SHOW_MS ? left : SHOW_MS);
+        if (total > 0)
+            groat__progress_show(&cli->progress, atomic_load(&cli->begun),
+                                 total, "blocks in %.0f s: %s", now / 1e3,
+                                 watch->trial->info.name);
+        over = wait_ms(watch, left < next ? left : next);
     }
     return over;
 }

@@ -5,6 +5,7 @@
 #include "cli/store/store.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -56,8 +57,12 @@ int groat__cache_whole(groat__cli *cli, int64_t since_s, const char *what)
     (void)snprintf(folder, sizeof(folder), "%.*s",
                    (int)(strrchr(path, '/') - path), path);
     dir = opendir(folder);
-    while (dir && !code && (entry = readdir(dir)) != NULL)
+    if (!dir)
+        return groat__cli_refuse(cli, GROAT_IO, "cannot read %s: %s; %s",
+                                 folder, strerror(errno), what);
+    while (!code && (entry = readdir(dir)) != NULL)
         if (strncmp(entry->d_name, lead, sizeof(lead) - 1) == 0 &&
+            !strstr(entry->d_name, "-wal") && !strstr(entry->d_name, "-shm") &&
             fstatat(dirfd(dir), entry->d_name, &info, 0) == 0 &&
             info.st_ctime > since_s)
             code = groat__cli_refuse(
@@ -65,7 +70,6 @@ int groat__cache_whole(groat__cli *cli, int64_t since_s, const char *what)
                 "the store was damaged and replaced, see %s/%s, so what it "
                 "had used is not known; %s",
                 folder, entry->d_name, what);
-    if (dir)
-        (void)closedir(dir);
+    (void)closedir(dir);
     return code;
 }

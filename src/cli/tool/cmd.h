@@ -282,8 +282,9 @@ void groat__scratch_remove(groat__str *folder);
 /* Lists a path to be removed with the folders if the process ends before its
  * work does, in the place of another one; NULL: none. */
 void groat__scratch_list(const char *other, const char *path);
-/* Removes those of the process, which ends.  SIGHUP, SIGINT, SIGPIPE, SIGQUIT
- * and SIGTERM do so, too, once a path is listed. */
+/* Removes those of the process, which ends: a thread that lists another one, or
+ * takes one from the list, does not return any more.  SIGHUP, SIGINT, SIGPIPE,
+ * SIGQUIT and SIGTERM do so, too, once a path is listed. */
 void groat__scratch_remove_all(void);
 
 /* Opens cli->context over a store in a fresh folder below base (NULL: $TMPDIR,

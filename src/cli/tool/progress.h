@@ -10,7 +10,7 @@
 
 #include "groat.h"
 
-/* Start from {.wanted = isatty(2)}. */
+/* Start from {.wanted = true} if a line on stderr can be erased. */
 typedef struct groat__progress {
     bool wanted;        /* stderr is a terminal                               */
     _Atomic bool shown; /* the line is on screen, also by a launch's watch    */

@@ -50,7 +50,7 @@ void groat__scratch_remove_all(void)
         for (int try = 0; scratch_folders.path[i] && try < TRIES; try++)
             (void)nftw(scratch_folders.path[i], remove_one, 8,
                        FTW_DEPTH | FTW_PHYS);
-    (void)pthread_mutex_unlock(&scratch_folders.lock);
+    /* The lock is kept: no thread goes on as if its file were there. */
 }
 
 /* Ends the process as the signal would have, without the folders. */

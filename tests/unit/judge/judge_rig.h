@@ -151,7 +151,7 @@ static inline void warp_barrier(void)
 
 static inline void block_barrier(void)
 {
-    env->ops->block_barrier(env);
+    env->ops->block_barrier(env, 0);
 }
 
 static inline void cluster_barrier(void)

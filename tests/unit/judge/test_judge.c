@@ -123,7 +123,7 @@ static void copy(unsigned records, unsigned chunk, unsigned voffset,
 static void barrier(void)
 {
     env->ops->shared_fence(env);
-    env->ops->block_barrier(env);
+    env->ops->block_barrier(env, 0);
 }
 
 static void land(void)
@@ -407,6 +407,40 @@ START_TEST(many_readers)
 }
 END_TEST
 
+/* Lane n of each wave waits at the barrier of line work.records >> 4 n & 15. */
+static void wait_at_lines(const void *args)
+{
+    const probe *p = args;
+
+    env->ops->block_barrier(env,
+                            p->records >> 4 * (thread() % p->step % 8) & 15);
+}
+
+START_TEST(one_barrier_for_a_wave)
+{
+    static const char *const archs[] = {"gfx950", "sm_90a"};
+    static const struct {
+        unsigned lines;
+        bool good;
+    } cases[] = {{0x77777777, true},
+                 {0x70770777, true},
+                 {0x00000000, true},
+                 {0x77737777, false},
+                 {0x00000930, false}};
+    groat__judge_launch trial = trial_on(archs[_i], wait_at_lines, 128);
+
+    work.step = (unsigned)trial.arch->wave_lanes;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        work.records = cases[i].lines;
+        if (cases[i].good)
+            ck_passes(&trial);
+        else
+            ck_fails(groat__judge_run(&trial, &error), GROAT_JUDGED, &error,
+                     "waits at another barrier than thread");
+    }
+}
+END_TEST
+
 /* ---- coordinates and order --------------------------------------------- */
 
 static unsigned flat(const unsigned at[3], const unsigned size[3])
@@ -669,7 +703,7 @@ static void go_round(const void *args)
         /* Else clang merges the two calls into one place. */
         __asm__ volatile("" ::: "memory");
     } else {
-        env->ops->block_barrier(env);
+        env->ops->block_barrier(env, 0);
     }
 }
 
@@ -757,6 +791,7 @@ int main(void)
     tcase_add_loop_test(tests, the_oldest_land_first, 0, 3);
     tcase_add_loop_test(tests, stores_are_seen_behind_a_barrier, 0,
                         3 * rig_seeds());
+    tcase_add_loop_test(tests, one_barrier_for_a_wave, 0, 2);
     tcase_add_loop_test(tests, many_readers, 0, 8);
     tcase_add_test(tests, every_thread_runs_once);
     tcase_add_loop_test(tests, seeds_permute, 0, 2);

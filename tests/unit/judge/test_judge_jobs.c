@@ -99,7 +99,7 @@ static void turn_round(const void *args)
 
     (void)args;
     env->ops->shared_store(env, 4 * env->thread[0], &mine, 4);
-    env->ops->block_barrier(env);
+    env->ops->block_barrier(env, 0);
     env->ops->shared_load(env, 4 * (THREADS - 1 - env->thread[0]), &got, 4);
     store(&device.image[block()][env->thread[0]], got);
 }

@@ -231,7 +231,7 @@ static void fill_shared(unsigned width)
         env->ops->shared_store(env, at, vector, 16);
     }
     env->ops->shared_fence(env);
-    env->ops->block_barrier(env);
+    env->ops->block_barrier(env, 0);
 }
 
 static void read_transposed(const void *args)
