@@ -77,7 +77,7 @@ struct queries {
     int own[columns][2]; // of tree: else `end` tells it, in fewer registers
     float slope[columns][2];                // of alibi, times score_unit
     int head[columns][2], sequence;         // for an expression
-    float scale;                            // of scores
+    float scale; // of scores; with a cap 2 log2 e / cap times that
     int all_first, all_end;                 // keys that all queries see
 
     // Row of a query in [sequences, q_len, heads].
@@ -154,6 +154,8 @@ struct queries {
         if constexpr (kv_scale == kv_scale_head)
             scale *= bits_float(global_load4(args.k_scales + seg.head * 4ull));
         scale *= too_small;
+        if constexpr (soft_cap)
+            scale = scale / args.cap * (2 * log2e);
     }
 };
 
@@ -194,11 +196,17 @@ template <typename op> GROAT_DEVICE float over_keys(float x)
     return op::of(x, bits_float(wave_shuffle_xor(float_bits(x), 16)));
 }
 
+// tanh(x), to some 2^-22, of 2 log2 e x: 1 - 2 / (e^2x + 1).
+GROAT_DEVICE float capped(float x)
+{
+    return 1 - 2 * exp2(-log2(exp2(x) + 1));
+}
+
 // Scales and caps a score, and multiplies it by score_unit.
 GROAT_DEVICE float bent(const launch_args &args, float score, float scale)
 {
     if constexpr (soft_cap)
-        return args.cap * tanh(score * scale / args.cap) * score_unit;
+        return args.cap * score_unit * capped(score * scale);
     return score * (scale * score_unit);
 }
 
