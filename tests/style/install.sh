@@ -133,6 +133,6 @@ LD_LIBRARY_PATH=$(ask --variable=libdir) "$root$prefix/bin/groat" --version ||
     bad "the installed groat --version said $?"
 ${MAKE:-make} -C "$top_builddir" uninstall DESTDIR="$root" \
     >"$scratch/log" 2>&1 || bad 'make uninstall'
-left=$(find "$root" -name '*groat*' | head -n 3)
+left=$(find "$root$prefix" -name '*groat*' | head -n 3)
 [ -z "$left" ] || bad "make uninstall leaves $left"
 finish
