@@ -183,12 +183,11 @@ groat_status groat_spec_key(groat_spec *spec, char key[33], char **identity,
 }
 
 /* Finds the newest entry for the same spec, whichever compiler made it: in the
- * store, the bundles, then the remote, whose entry is stored if `maker` is not
- * NULL.  Sanitized kernels are never taken from them. */
+ * store, the bundles, then the remote, whose entry is stored if `keep`.
+ * Sanitized kernels are never taken from them. */
 static bool find_made(groat_context *context, const groat__params *params,
-                      groat__str *text, groat__maker *maker)
+                      bool keep, groat__str *text, groat__maker *maker)
 {
-    groat__maker where = GROAT__MAKER_ABSENT;
     groat__str wanted = {0};
     bool found = false;
 
@@ -197,17 +196,16 @@ static bool find_made(groat_context *context, const groat__params *params,
         found = (context->store != NULL &&
                  groat__store_newest(context->store, wanted.data, text)) ||
                 groat__layers_newest(context, wanted.data, text);
+    *maker = GROAT__MAKER_ABSENT;
     if (!found && !wanted.failed && !context->env.sanitize) {
         groat__str_clear(&wanted);
         groat__key_identity(params, "", &wanted);
-        found = !wanted.failed &&
-                (maker == NULL
-                     ? groat__context_made_elsewhere(context, wanted.data, text)
-                     : groat__context_take_made(context, wanted.data, text));
-        where = GROAT__MAKER_REMOTE;
+        found =
+            !wanted.failed &&
+            (keep ? groat__context_take_made(context, wanted.data, text)
+                  : groat__context_made_elsewhere(context, wanted.data, text));
+        *maker = GROAT__MAKER_REMOTE;
     }
-    if (maker != NULL)
-        *maker = where;
     groat__str_free(&wanted);
     return found;
 }
@@ -238,7 +236,7 @@ static bool predict(groat_context *context, const groat__params *params,
 /* Opens the compiler for its identity, or finds an entry if there is none, see
  * find_made(). */
 static groat_status ask(groat_context *context, const groat__params *params,
-                        groat__str *text, groat__maker *maker,
+                        bool keep, groat__str *text, groat__maker *maker,
                         groat_error *error)
 {
     groat_error own = GROAT_ERROR_INIT;
@@ -246,12 +244,11 @@ static groat_status ask(groat_context *context, const groat__params *params,
     groat_status status =
         groat__machine_identity(context, &params->target, &compiler, &own);
 
-    if (maker != NULL)
-        *maker = GROAT__MAKER_OPEN;
+    *maker = GROAT__MAKER_OPEN;
     if (status == GROAT_OK) {
         groat__key_identity(params, compiler, text);
     } else if (status == GROAT_NO_DEVICE &&
-               find_made(context, params, text, maker)) {
+               find_made(context, params, keep, text, maker)) {
         status = GROAT_OK;
     } else if (status == GROAT_NO_DEVICE && context->remote != NULL) {
         groat_remote_info info = {0};
@@ -283,12 +280,14 @@ groat_status groat__spec_identity(groat_context *context,
                                   groat__digest *key, groat__maker *maker,
                                   groat_error *error)
 {
-    bool predicted = predict(context, params, text);
+    groat__maker found = GROAT__MAKER_PREDICTED;
     groat_status status =
-        predicted ? GROAT_OK : ask(context, params, text, maker, error);
+        predict(context, params, text)
+            ? GROAT_OK
+            : ask(context, params, maker != NULL, text, &found, error);
 
-    if (predicted && maker != NULL)
-        *maker = GROAT__MAKER_PREDICTED;
+    if (maker != NULL)
+        *maker = found;
     return status == GROAT_OK ? take_key(text, key, error) : status;
 }
 
@@ -299,6 +298,7 @@ groat_status groat__spec_named(groat_context *context,
     groat__str wanted = {0};
     const char *compiler = NULL;
     groat_status status = GROAT_OK;
+    groat__maker maker;
 
     groat__key_identity(params, "", &wanted);
     if (!wanted.failed)
@@ -309,6 +309,6 @@ groat_status groat__spec_named(groat_context *context,
     if (compiler != NULL)
         groat__key_identity(params, compiler, text);
     else
-        status = ask(context, params, text, NULL, error);
+        status = ask(context, params, false, text, &maker, error);
     return status == GROAT_OK ? take_key(text, key, error) : status;
 }

@@ -115,13 +115,14 @@ __global__ void k(float *y, int *any)
 }
 END
 
-wrong "barriers of one warp in two branches" 9 "waits at another barrier than thread 0 of its wave" \
-    --block 64 --buffer y=64:out <<'END'
+# branches CONDITION: a kernel whose threads wait at one barrier or at the other.
+branches() {
+    cat <<END
 __global__ void k(int *y)
 {
     __shared__ int s[64];
     s[threadIdx.x] = threadIdx.x;
-    if (threadIdx.x % 32 < 16) {
+    if ($1) {
         __syncthreads();
         y[threadIdx.x] = s[threadIdx.x ^ 1];
     } else {
@@ -130,6 +131,12 @@ __global__ void k(int *y)
     }
 }
 END
+}
+branches 'threadIdx.x % 32 < 16' |
+    wrong "barriers of one warp in two branches" 9 \
+        "waits at another barrier than thread 0 of its wave" --block 64 --buffer y=64:out
+branches 'threadIdx.x < 32' |
+    right "barriers of two warps in two branches" --block 64 --buffer y=64:out
 wrong "votes of one warp in two branches" 4 "the barrier of thread 0 at k.cu:6" \
     --block 64 --buffer y=64:out <<'END'
 __global__ void k(int *y)
@@ -140,21 +147,6 @@ __global__ void k(int *y)
         y[threadIdx.x] = __syncthreads_and(0);
 }
 END
-right "barriers of two warps in two branches" --block 64 --buffer y=64:out <<'END'
-__global__ void k(int *y)
-{
-    __shared__ int s[64];
-    s[threadIdx.x] = threadIdx.x;
-    if (threadIdx.x < 32) {
-        __syncthreads();
-        y[threadIdx.x] = s[threadIdx.x ^ 1];
-    } else {
-        __syncthreads();
-        y[threadIdx.x] = s[threadIdx.x ^ 2];
-    }
-}
-END
-
 right "barriers that are not aligned, in two branches" --block 64 --buffer y=64:out <<'END'
 #include <cooperative_groups.h>
 namespace cg = cooperative_groups;

@@ -3,9 +3,10 @@
  * watch.c - a thread that waits while a kernel runs on the main thread, shows
  * its progress, and interrupts it where it loops and calls no hook of the
  * judge.  A fault such as SIGSEGV ends the launch, too.  Where the kernel
- * cannot be interrupted, the tool ends with an answer. Locking: none; the end
- * of the launch or the signal handler posts the semaphore, and after the
- * handler the main thread touches nothing.
+ * cannot be interrupted, the tool ends with an answer.
+ *
+ * Locking: none; the end of the launch or the signal handler posts the
+ * semaphore, and after the handler the main thread touches nothing.
  */
 #include "cli/run/watch.h"
 #include "cli/run/places.h"

@@ -72,15 +72,10 @@ void groat__cli_say_error(groat__cli *cli, const groat_error *error)
 
 void groat__cli_say_warnings(groat__cli *cli, const groat_kernel_info *info)
 {
-    groat__str text = {0};
-
     if (strstr(info->log, "warning") == NULL)
         return;
-    groat__str_addf(&text, "%s: the compiler warns:\n%s", info->name,
-                    info->log);
-    if (!text.failed)
-        say_text(cli, "groat: ", text.data);
-    groat__str_free(&text);
+    groat__cli_say(cli, "%s: the compiler warns:", info->name);
+    say_text(cli, "", info->log);
 }
 
 int groat__cli_fail(groat__cli *cli, groat_error *error)
