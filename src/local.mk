@@ -237,6 +237,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/judge/time_limit.c \
 	%D%/judge/mbarrier.c \
 	%D%/judge/mbarrier.h \
+	%D%/judge/named.c \
+	%D%/judge/named.h \
 	%D%/judge/meet.c \
 	%D%/judge/meet.h \
 	%D%/judge/memory.c \

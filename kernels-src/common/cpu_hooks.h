@@ -7,7 +7,7 @@
  */
 #pragma once
 
-enum { GROAT_CPU_HOOKS_VERSION = 17 };
+enum { GROAT_CPU_HOOKS_VERSION = 18 };
 
 enum { GROAT_CPU_EXACT = 256 };
 
@@ -107,13 +107,22 @@ struct groat_cpu_ops {
     void (*mbarrier_init)(struct groat_cpu_env *env, unsigned bar,
                           unsigned count);
     void (*mbarrier_init_fence)(struct groat_cpu_env *env);
-    void (*mbarrier_arrive)(struct groat_cpu_env *env, unsigned bar,
-                            unsigned rank);
-    /* One arrival that also expects bytes. */
+    /* Returns the parity of the phase in which it arrives. */
+    unsigned (*mbarrier_arrive)(struct groat_cpu_env *env, unsigned bar,
+                                unsigned rank);
+    /* Expects bytes in the phase of the next arrival. */
     void (*mbarrier_expect)(struct groat_cpu_env *env, unsigned bar,
                             unsigned bytes);
     void (*mbarrier_wait)(struct groat_cpu_env *env, unsigned bar,
                           unsigned parity);
+    /* A wait that gives up, as each may: returns 0 at a thread's first call in a
+     * phase that has not completed; its next call waits. */
+    unsigned (*mbarrier_try)(struct groat_cpu_env *env, unsigned bar,
+                             unsigned parity);
+    /* Barrier `id` of the block, of `threads` threads: arrives, and waits for
+     * the others unless `wait` is 0. */
+    void (*named_barrier)(struct groat_cpu_env *env, unsigned id,
+                          unsigned threads, unsigned wait);
     void (*async_proxy_fence)(struct groat_cpu_env *env);
     /* `map` is a struct groat_cpu_tensor_map, `at` has `rank` coordinates;
      * `reach` is a GROAT_CPU_TMA_*, `ctas` the mask of a multicast. */

@@ -72,8 +72,10 @@ GROAT_DEVICE void mbarrier_arrive_peer(u32 bar, u32 rank, bool issue = true)
 
 GROAT_DEVICE void mbarrier_expect(u32 bar, u32 bytes, bool issue = true)
 {
-    if (issue)
-        cpu_env->ops->mbarrier_expect(cpu_env, bar, bytes);
+    if (!issue)
+        return;
+    cpu_env->ops->mbarrier_expect(cpu_env, bar, bytes);
+    mbarrier_arrive(bar);
 }
 
 GROAT_DEVICE void mbarrier_wait(u32 bar, u32 parity)

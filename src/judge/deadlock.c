@@ -40,7 +40,11 @@ static void add_hint(const groat__judge *j, size_t fiber, groat__str *out)
                         " (phase %u has completed and this thread did not wait "
                         "for it: the parity is wrong, or a phase was left out)",
                         bar->phase - 1);
-    else if (bar->phase > 0 && bar->pending == bar->count)
+    else if (bar->phase == 0 && bar->pending == bar->count)
+        groat__str_add(out, " (nobody arrives in this phase: an arrival is "
+                            "missing, or the wait should be for parity 1, "
+                            "which a new mbarrier has behind it)");
+    else if (bar->pending == bar->count)
         groat__str_add(out, " (nobody arrives in this phase: an arrival is "
                             "missing, or the wait is for a phase too late)");
 }
@@ -50,6 +54,13 @@ static void add_phase(const groat__judge *j, size_t fiber, groat__str *out)
     const groat__fiber *f = &j->fibers[fiber];
     const groat__mbarrier *bar = &j->barriers[f->awaited];
 
+    if (bar->named != 0) {
+        groat__str_addf(out,
+                        " at barrier %u of the block, to which %u of %u "
+                        "threads came",
+                        bar->named - 1, bar->count - bar->pending, bar->count);
+        return;
+    }
     groat__str_addf(out,
                     " for phase %u (parity %u) of the mbarrier at byte %u, "
                     "which has %u of %u arrivals",

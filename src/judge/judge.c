@@ -29,6 +29,7 @@
 #include "judge/mbarrier.h"
 #include "judge/meet.h"
 #include "judge/memory.h"
+#include "judge/named.h"
 #include "judge/order.h"
 #include "judge/partners.h"
 #include "judge/pointers.h"
@@ -66,6 +67,8 @@ static const struct groat_cpu_ops hooks = {
     groat__judge_mbarrier_arrive,
     groat__judge_mbarrier_expect,
     groat__judge_mbarrier_wait,
+    groat__judge_mbarrier_try,
+    groat__judge_named_barrier,
     groat__judge_async_proxy_fence,
     groat__judge_tma_load,
     groat__judge_tma_prefetch,
@@ -106,6 +109,7 @@ static void start_block(groat__judge *j, size_t rank, const unsigned corner[3])
     }
     block->epoch = 1;
     memset(block->votes, 0, sizeof(block->votes));
+    memset(block->named, 0, sizeof(block->named));
     block->ended = 0;
     for (size_t i = 0; i < j->launch->shared_bytes; i++)
         block->shared[i] = groat__judge_unwritten_fill(

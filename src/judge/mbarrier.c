@@ -48,7 +48,7 @@ static void check_place(groat__judge *j, uint32_t bar, const char *verb)
             verb, bar, BYTES);
 }
 
-static groat__mbarrier *new_barrier(groat__judge *j)
+groat__mbarrier *groat__judge_new_barrier(groat__judge *j, unsigned count)
 {
     groat__mbarrier *bar;
 
@@ -61,10 +61,13 @@ static groat__mbarrier *new_barrier(groat__judge *j)
     bar->done = calloc(j->clock_width, sizeof(*bar->done));
     bar->last_waits = calloc(j->fiber_count, sizeof(*bar->last_waits));
     bar->last_arrivals = calloc(j->fiber_count, sizeof(*bar->last_arrivals));
+    bar->last_tries = calloc(j->fiber_count, sizeof(*bar->last_tries));
     j->barrier_count++;
     if (!bar->gathering || !bar->done || !bar->last_waits ||
-        !bar->last_arrivals)
+        !bar->last_arrivals || !bar->last_tries)
         groat__judge_starve(j);
+    bar->rank = (uint32_t)groat__judge_rank_of(j, j->current);
+    bar->count = bar->pending = count;
     return bar;
 }
 
@@ -75,6 +78,7 @@ void groat__judge_drop_barriers(groat__judge *j)
         free(j->barriers[b].done);
         free(j->barriers[b].last_waits);
         free(j->barriers[b].last_arrivals);
+        free(j->barriers[b].last_tries);
     }
     j->barrier_count = 0;
 }
@@ -104,10 +108,8 @@ void groat__judge_mbarrier_init(struct groat_cpu_env *env, unsigned bar,
                 bar, groat__judge_thread_of(j, j->barriers[s->readers].maker));
         groat__judge_check_write(j, j->block, bar + i, "makes an mbarrier of");
     }
-    made = new_barrier(j);
+    made = groat__judge_new_barrier(j, count);
     made->address = bar;
-    made->rank = (uint32_t)groat__judge_rank_of(j, j->current);
-    made->count = made->pending = count;
     made->maker = (uint32_t)j->current;
     made->made = groat__judge_now(j, j->current);
     made->fenced = NEVER;
@@ -251,17 +253,10 @@ static bool complete(groat__judge *j, uint32_t number, size_t who)
     return true;
 }
 
-static void arrive(groat__judge *j, groat__mbarrier *bar)
+void groat__judge_count_arrival(groat__judge *j, uint32_t number)
 {
-    uint32_t number = (uint32_t)(bar - j->barriers);
+    groat__mbarrier *bar = &j->barriers[number];
 
-    if (bar->pending == 0)
-        groat__judge_report(
-            j,
-            "arrives on the mbarrier at byte %u, of which phase %u has had "
-            "all of its %u arrivals",
-            bar->address, bar->phase, bar->count);
-    groat__judge_note_wait(j, GROAT_ACCESS_ARRIVE, bar->address, bar->phase);
     groat__judge_clock_join(j, bar->gathering,
                             groat__judge_clock(j, j->current));
     bar->last_arrivals[j->current] = groat__judge_now(j, j->current);
@@ -271,12 +266,34 @@ static void arrive(groat__judge *j, groat__mbarrier *bar)
         groat__judge_leave(j);
 }
 
-void groat__judge_mbarrier_arrive(struct groat_cpu_env *env, unsigned bar,
-                                  unsigned rank)
+void groat__judge_await_phase(groat__judge *j, uint32_t number, unsigned parity)
+{
+    while (j->barriers[number].phase % 2 == parity) {
+        groat__judge_fiber(j)->awaited = number;
+        groat__judge_fiber(j)->parity = parity;
+        groat__judge_stop(j, GROAT__WAITING);
+    }
+    groat__judge_clock_join(j, groat__judge_clock(j, j->current),
+                            j->barriers[number].done);
+}
+
+unsigned groat__judge_mbarrier_arrive(struct groat_cpu_env *env, unsigned bar,
+                                      unsigned rank)
 {
     groat__judge *j = groat__judge_enter(env);
+    groat__mbarrier *at =
+        groat__judge_mbarrier_at(j, bar, rank, false, "arrives on");
+    unsigned parity = at->phase % 2;
 
-    arrive(j, groat__judge_mbarrier_at(j, bar, rank, false, "arrives on"));
+    if (at->pending == 0)
+        groat__judge_report(
+            j,
+            "arrives on the mbarrier at byte %u, of which phase %u has had "
+            "all of its %u arrivals",
+            bar, at->phase, at->count);
+    groat__judge_note_wait(j, GROAT_ACCESS_ARRIVE, bar, at->phase);
+    groat__judge_count_arrival(j, (uint32_t)(at - j->barriers));
+    return parity;
 }
 
 void groat__judge_mbarrier_expect(struct groat_cpu_env *env, unsigned bar,
@@ -294,16 +311,13 @@ void groat__judge_mbarrier_expect(struct groat_cpu_env *env, unsigned bar,
             "expects %u bytes on the mbarrier at byte %u: together with "
             "earlier ones %lld bytes; a phase counts at most %d bytes",
             bytes, bar, (long long)at->tx, COUNT_MAX);
-    arrive(j, at);
 }
 
-void groat__judge_mbarrier_wait(struct groat_cpu_env *env, unsigned bar,
-                                unsigned parity)
+/* Finds the mbarrier that a thread waits for. */
+static groat__mbarrier *awaited(groat__judge *j, unsigned bar, unsigned parity)
 {
-    groat__judge *j = groat__judge_enter(env);
-    groat__mbarrier *at =
-        groat__judge_mbarrier_at(j, bar, env->cluster_rank, false, "waits for");
-    uint32_t number = (uint32_t)(at - j->barriers);
+    groat__mbarrier *at = groat__judge_mbarrier_at(
+        j, bar, groat__judge_rank_of(j, j->current), false, "waits for");
 
     if (parity > 1)
         groat__judge_report(
@@ -311,19 +325,45 @@ void groat__judge_mbarrier_wait(struct groat_cpu_env *env, unsigned bar,
             "waits for parity %u of the mbarrier at byte %u; 0 and 1 are "
             "possible",
             parity, bar);
+    return at;
+}
+
+static void wait_for(groat__judge *j, groat__mbarrier *at, unsigned parity)
+{
+    uint32_t number = (uint32_t)(at - j->barriers);
+
     if (at->phase % 2 == parity)
-        groat__judge_note_wait(j, GROAT_ACCESS_WAIT, bar, at->phase);
-    while (j->barriers[number].phase % 2 == parity) {
-        groat__judge_fiber(j)->awaited = number;
-        groat__judge_fiber(j)->parity = parity;
-        groat__judge_stop(j, GROAT__WAITING);
-    }
+        groat__judge_note_wait(j, GROAT_ACCESS_WAIT, at->address, at->phase);
+    groat__judge_await_phase(j, number, parity);
     at = &j->barriers[number];
     /* The phase before the first one counts as completed. */
     if (at->phase > 0)
-        groat__judge_note_wait(j, GROAT_ACCESS_RESUME, bar, at->phase - 1);
+        groat__judge_note_wait(j, GROAT_ACCESS_RESUME, at->address,
+                               at->phase - 1);
     at->last_waits[j->current] = at->phase;
-    groat__judge_clock_join(j, groat__judge_clock(j, j->current), at->done);
+}
+
+void groat__judge_mbarrier_wait(struct groat_cpu_env *env, unsigned bar,
+                                unsigned parity)
+{
+    groat__judge *j = groat__judge_enter(env);
+
+    wait_for(j, awaited(j, bar, parity), parity);
+}
+
+unsigned groat__judge_mbarrier_try(struct groat_cpu_env *env, unsigned bar,
+                                   unsigned parity)
+{
+    groat__judge *j = groat__judge_enter(env);
+    groat__mbarrier *at = awaited(j, bar, parity);
+
+    if (at->phase % 2 == parity &&
+        at->last_tries[j->current] != at->phase + 1) {
+        at->last_tries[j->current] = at->phase + 1;
+        return 0;
+    }
+    wait_for(j, at, parity);
+    return 1;
 }
 
 void groat__judge_mbarrier_count(groat__judge *j, groat__engine_copy *copy)

@@ -11,18 +11,27 @@
 void groat__judge_mbarrier_init(struct groat_cpu_env *env, unsigned bar,
                                 unsigned count);
 void groat__judge_mbarrier_init_fence(struct groat_cpu_env *env);
-void groat__judge_mbarrier_arrive(struct groat_cpu_env *env, unsigned bar,
-                                  unsigned rank);
+unsigned groat__judge_mbarrier_arrive(struct groat_cpu_env *env, unsigned bar,
+                                      unsigned rank);
 void groat__judge_mbarrier_expect(struct groat_cpu_env *env, unsigned bar,
                                   unsigned bytes);
 void groat__judge_mbarrier_wait(struct groat_cpu_env *env, unsigned bar,
                                 unsigned parity);
+unsigned groat__judge_mbarrier_try(struct groat_cpu_env *env, unsigned bar,
+                                   unsigned parity);
 void groat__judge_async_proxy_fence(struct groat_cpu_env *env);
 /* Finds the mbarrier at an address of a block; `engine`: the copy engine will
  * use it, so it must be fenced.  Reports if it is missing or not visible. */
 groat__mbarrier *groat__judge_mbarrier_at(groat__judge *j, uint32_t bar,
                                           size_t rank, bool engine,
                                           const char *verb);
+/* Makes a barrier of the current thread's block, of `count` arrivals. */
+groat__mbarrier *groat__judge_new_barrier(groat__judge *j, unsigned count);
+/* Counts an arrival of the current thread; may complete the phase. */
+void groat__judge_count_arrival(groat__judge *j, uint32_t number);
+/* Waits until the phase of that parity is complete. */
+void groat__judge_await_phase(groat__judge *j, uint32_t number,
+                              unsigned parity);
 /* Counts the bytes of a copy as arrived; may complete the phase. */
 void groat__judge_mbarrier_count(groat__judge *j, groat__engine_copy *copy);
 /* Reports if the block's last thread ends without knowing of an arrival that

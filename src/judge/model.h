@@ -204,6 +204,8 @@ typedef struct groat__mbarrier {
     uint32_t *done;       /* vector clock: completed phases */
     uint32_t *last_waits; /* by fiber: phases completed at its last wait */
     uint32_t *last_arrivals; /* by fiber: its clock at its last arrival */
+    uint32_t *last_tries; /* by fiber: 1 + the phase of its last try in vain */
+    unsigned named;       /* 1 + its number, of a barrier without memory */
 } groat__mbarrier;
 
 /* A copy by NVIDIA's copy engine.  It is counted when its bytes arrive; its
@@ -226,6 +228,8 @@ typedef struct groat__copies {
     size_t cap;
 } groat__copies;
 
+enum { GROAT__NAMED_BARRIERS = 16 };
+
 /* One block of the running cluster. */
 typedef struct groat__judge_block {
     unsigned at[3]; /* in the grid */
@@ -235,6 +239,7 @@ typedef struct groat__judge_block {
     uint32_t epoch;     /* barriers passed, from 1 */
     unsigned votes[2];  /* at barriers, by the parity of their epoch */
     size_t ended;       /* threads that have ended */
+    uint32_t named[GROAT__NAMED_BARRIERS]; /* 1 + index of the barrier, or 0 */
 } groat__judge_block;
 
 /* A list of the agents that read a byte since it was written, or, of atomic

@@ -182,6 +182,7 @@ static inline void arrive_peer(unsigned bar, unsigned at)
 static inline void expect(unsigned bar, unsigned bytes)
 {
     env->ops->mbarrier_expect(env, bar, bytes);
+    env->ops->mbarrier_arrive(env, bar, rank());
 }
 
 static inline void await(unsigned bar, unsigned parity)

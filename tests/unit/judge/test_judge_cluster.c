@@ -176,8 +176,10 @@ START_TEST(test_remote_arrivals)
     rig_j.mode = FAR_LACKS;
     j_reports(arrive_far,
               "in block 0 of the cluster thread 0-63 for phase 0 (parity 0) "
-              "of the mbarrier at byte 0, which has 0 of 2 arrivals; in block "
-              "1 of the cluster thread 0-63 for phase 0");
+              "of the mbarrier at byte 0, which has 0 of 2 arrivals "
+              "(nobody arrives in this phase: an arrival is missing, or the "
+              "wait should be for parity 1, which a new mbarrier has behind "
+              "it); in block 1 of the cluster thread 0-63 for phase 0");
 }
 END_TEST
 

@@ -562,13 +562,18 @@ START_TEST(test_deadlocks)
             "not wait for it: the parity is wrong",
         [ONE_SLOT] =
             "thread 0 for phase 0 (parity 0) of the mbarrier at byte 8, which "
-            "has 0 of 1 arrivals; thread 32 for phase 1 (parity 1) of the "
+            "has 0 of 1 arrivals (nobody arrives in this phase: an arrival is "
+            "missing, or the wait should be for parity 1, which a new mbarrier "
+            "has behind it); thread 32 for phase 1 (parity 1) of the "
             "mbarrier at byte 0, which has 0 of 1 arrivals (nobody arrives in "
             "this phase: an arrival is missing, or the wait is for a phase too "
             "late)",
         [BARRIER_AND_WAIT] =
             "thread 0-7 for phase 0 (parity 0) of the mbarrier at byte 0, "
-            "which has 0 of 1 arrivals; thread 8-63 at the block's barrier for "
+            "which has 0 of 1 arrivals (nobody arrives in this phase: an "
+            "arrival is missing, or the wait should be for parity 1, which a "
+            "new mbarrier has behind it); thread 8-63 at the block's barrier "
+            "for "
             "8 others",
         [LACKS_LANES] = "thread 0-6, 8-31 at elect for other lanes (31 came); "
                         "thread 7 for phase 0",

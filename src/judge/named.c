@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * named.c models NVIDIA's barriers 0 to 15 where a part of a block's threads
+ * meets: each thread arrives, and those that wait go on when as many as the
+ * barrier says have come.  Such a barrier is an mbarrier without memory, whose
+ * count may be another in each phase.
+ *
+ * Rules: PTX ISA, barrier.cta.
+ */
+#include "judge/named.h"
+
+#include "judge/fiber.h"
+#include "judge/mbarrier.h"
+#include "judge/order.h"
+
+static uint32_t barrier_of(groat__judge *j, unsigned id, unsigned threads)
+{
+    uint32_t *place = &j->block->named[id];
+
+    if (*place == 0) {
+        groat__judge_new_barrier(j, threads)->named = id + 1;
+        *place = (uint32_t)j->barrier_count;
+    }
+    return *place - 1;
+}
+
+static void check(groat__judge *j, unsigned id, unsigned threads)
+{
+    if (id >= GROAT__NAMED_BARRIERS)
+        groat__judge_report(j, "comes to barrier %u; 0 to %d are possible", id,
+                            GROAT__NAMED_BARRIERS - 1);
+    if (threads != j->threads &&
+        (threads == 0 || threads % 32 != 0 || threads > j->threads))
+        groat__judge_report(j,
+                            "comes to barrier %u of %u threads; multiples of "
+                            "32 up to the block's %zu are possible",
+                            id, threads, j->threads);
+}
+
+void groat__judge_named_barrier(struct groat_cpu_env *env, unsigned id,
+                                unsigned threads, unsigned wait)
+{
+    groat__judge *j = groat__judge_enter(env);
+    groat__mbarrier *bar;
+    uint32_t number;
+    unsigned parity;
+
+    check(j, id, threads);
+    groat__judge_clocks_on(j);
+    number = barrier_of(j, id, threads);
+    bar = &j->barriers[number];
+    if (bar->pending == bar->count)
+        bar->count = bar->pending = threads;
+    if (bar->count != threads)
+        groat__judge_report(j,
+                            "comes to barrier %u of %u threads, to which "
+                            "others have come as to one of %u",
+                            id, threads, bar->count);
+    parity = bar->phase % 2;
+    groat__judge_count_arrival(j, number);
+    if (wait != 0)
+        groat__judge_await_phase(j, number, parity);
+}
