@@ -18,6 +18,7 @@ embedded_files = \
 	%D%/common/cuda_floats.h \
 	%D%/common/cuda_groups.h \
 	%D%/common/cuda_math.h \
+	%D%/common/cuda_async.h \
 	%D%/common/cuda_ptx.h \
 	%D%/common/cuda_wmma.h \
 	%D%/common/fragment.h \

@@ -456,6 +456,7 @@ groat_cli_tests = \
 	%D%/cli/judge.sh \
 	%D%/cli/judge_cxx.sh \
 	%D%/cli/judge_files.sh \
+	%D%/cli/judge_async.sh \
 	%D%/cli/judge_ptx.sh \
 	%D%/cli/judge_forms.sh \
 	%D%/cli/judge_half.sh \

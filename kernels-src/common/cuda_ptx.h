@@ -203,6 +203,23 @@ GROAT_PTX_COMPARES(le, <=)
 GROAT_PTX_COMPARES(gt, >)
 GROAT_PTX_COMPARES(ge, >=)
 
+#define GROAT_PTX_SELECT(type) \
+    template <class T, class A, class B> \
+    GROAT_LANES void selp_##type(T &to, const A &a, const B &b, bool first) \
+    { \
+        if (first) \
+            mov_##type(to, a); \
+        else \
+            mov_##type(to, b); \
+    }
+
+GROAT_PTX_SELECT(b32)
+GROAT_PTX_SELECT(u32)
+GROAT_PTX_SELECT(s32)
+GROAT_PTX_SELECT(f32)
+GROAT_PTX_SELECT(b64)
+GROAT_PTX_SELECT(u64)
+
 GROAT_LANES unsigned special_laneid()
 {
     return lane();
@@ -352,6 +369,13 @@ GROAT_PTX_SHUFFLE(down, __shfl_down_sync, 31)
         put(to, *(const unsigned *)where(from)); \
     } \
     template <class T> \
+    GROAT_LANES void load##_v2_##type(T &a, T &b, unsigned long long from) \
+    { \
+        const uint2 both = *(const uint2 *)where(from); \
+        put(a, both.x); \
+        put(b, both.y); \
+    } \
+    template <class T> \
     GROAT_LANES void load##_v4_##type(T &a, T &b, T &c, T &d, \
                                       unsigned long long from) \
     { \
@@ -364,13 +388,37 @@ GROAT_PTX_SHUFFLE(down, __shfl_down_sync, 31)
         *(unsigned *)where(to) = word(from); \
     } \
     template <class T> \
+    GROAT_LANES void store##_v2_##type(unsigned long long to, T a, T b) \
+    { \
+        *(uint2 *)where(to) = uint2{word(a), word(b)}; \
+    } \
+    template <class T> \
     GROAT_LANES void store##_v4_##type(unsigned long long to, T a, T b, T c, \
                                        T d) \
     { \
         *(uint4 *)where(to) = uint4{word(a), word(b), word(c), word(d)}; \
     }
 
+#define GROAT_PTX_MEMORY_8(load, store, where, type) \
+    template <class T> \
+    GROAT_LANES void load##_##type(T &to, unsigned long long from) \
+    { \
+        static_assert(sizeof(T) == 8, "this operand of the PTX has 8 bytes"); \
+        const unsigned long long x = *(const unsigned long long *)where(from); \
+        __builtin_memcpy(&to, &x, 8); \
+    } \
+    template <class T> \
+    GROAT_LANES void store##_##type(unsigned long long to, T from) \
+    { \
+        static_assert(sizeof(T) == 8, "this operand of the PTX has 8 bytes"); \
+        unsigned long long x; \
+        __builtin_memcpy(&x, &from, 8); \
+        *(unsigned long long *)where(to) = x; \
+    }
+
 #define GROAT_PTX_MEMORY(load, store, where) \
+    GROAT_PTX_MEMORY_8(load, store, where, b64) \
+    GROAT_PTX_MEMORY_8(load, store, where, u64) \
     GROAT_PTX_MEMORY_OF(load, store, where, b32) \
     GROAT_PTX_MEMORY_OF(load, store, where, u32) \
     GROAT_PTX_MEMORY_OF(load, store, where, s32) \
@@ -433,16 +481,26 @@ GROAT_PTX_ADDS(f32, float, real)
 
 // ---- barriers, fences, hints
 
-// A barrier of all threads, whatever its number.
-GROAT_LANES void bar_sync(unsigned, unsigned threads = 0,
-                          unsigned line = __builtin_LINE())
+// Whole warps meet: a last one with fewer lanes counts as those it has.
+GROAT_LANES unsigned meeting(unsigned threads)
 {
     const unsigned all = GROAT_BLOCK_X * GROAT_BLOCK_Y * GROAT_BLOCK_Z;
 
-    if (threads != 0 && threads != (all + 31) / 32 * 32 && threads != all)
-        refuse("is at a barrier of a part of the block (bar.sync), which is "
-               "not judged");
-    cpu_env->ops->block_barrier(cpu_env, line);
+    return threads == 0 || threads == (all + 31) / 32 * 32 ? all : threads;
+}
+
+GROAT_LANES void bar_sync(unsigned barrier, unsigned threads = 0,
+                          unsigned line = __builtin_LINE())
+{
+    if (barrier == 0 && meeting(threads) == meeting(0))
+        cpu_env->ops->block_barrier(cpu_env, line);
+    else
+        cpu_env->ops->named_barrier(cpu_env, barrier, meeting(threads), 1);
+}
+
+GROAT_LANES void bar_arrive(unsigned barrier, unsigned threads)
+{
+    cpu_env->ops->named_barrier(cpu_env, barrier, meeting(threads), 0);
 }
 
 // Lanes of a warp may come to it from several places, as it is not aligned.
@@ -450,6 +508,22 @@ GROAT_LANES void barrier_sync(unsigned barrier, unsigned threads = 0)
 {
     bar_sync(barrier, threads, 0);
 }
+
+#define GROAT_PTX_SAME(name, like) \
+    template <class... T> GROAT_LANES void name(const T &...x) \
+    { \
+        like(x...); \
+    }
+
+GROAT_PTX_SAME(bar_cta_sync, bar_sync)
+GROAT_PTX_SAME(barrier_sync_aligned, bar_sync)
+GROAT_PTX_SAME(barrier_cta_sync, barrier_sync)
+GROAT_PTX_SAME(barrier_cta_sync_aligned, bar_sync)
+GROAT_PTX_SAME(bar_cta_arrive, bar_arrive)
+GROAT_PTX_SAME(barrier_arrive, bar_arrive)
+GROAT_PTX_SAME(barrier_arrive_aligned, bar_arrive)
+GROAT_PTX_SAME(barrier_cta_arrive, bar_arrive)
+GROAT_PTX_SAME(barrier_cta_arrive_aligned, bar_arrive)
 
 GROAT_LANES void bar_warp_sync(unsigned mask)
 {
@@ -471,6 +545,9 @@ GROAT_PTX_NOTHING(prefetch_global_L1)
 GROAT_PTX_NOTHING(prefetch_global_L2)
 GROAT_PTX_NOTHING(griddepcontrol_wait)
 GROAT_PTX_NOTHING(griddepcontrol_launch_dependents)
+GROAT_PTX_NOTHING(setmaxnreg_inc_sync_aligned_u32)
+GROAT_PTX_NOTHING(setmaxnreg_dec_sync_aligned_u32)
+GROAT_PTX_NOTHING(cp_async_bulk_prefetch_L2_global)
 
 // ---- asynchronous copies
 

@@ -254,7 +254,7 @@ __global__ void k(const float *x, float *y)
     y[threadIdx.x] = a;
 }
 END
-wrong "a barrier of a part" "a barrier of a part of the block" --buffer y=32 <<'END'
+wrong "a barrier of more threads" "multiples of 32 up to the block's 32 are possible" --buffer y=32 <<'END'
 __global__ void k(float *y)
 {
     asm volatile("bar.sync 1, 64;");

@@ -742,7 +742,7 @@ static groat_status read_source(work *w)
     groat__cuda_drop_unneeded(w->files.text.data, entry, &needed);
     if (!needed.failed && groat__cuda_read_ptx(needed.data, &judged))
         groat__str_add(&w->source.headers,
-                       "#include \"../common/cuda_ptx.h\"\n");
+                       "#include \"../common/cuda_async.h\"\n");
     status = needed.failed || judged.failed || w->quoted.failed
                  ? groat__fail(&w->error, GROAT_NO_MEMORY, "out of memory")
                  : groat__cuda_read(&w->files, judged.data ? judged.data : "",

@@ -5,8 +5,9 @@
  * An instruction "a.b::c.d {%0, %1}, [%2+16], 4;" becomes a call,
  * "groat_ptx::a_b_c_d(groat_ptx_0, groat_ptx_1,
  * groat_ptx::operand_at(groat_ptx_2)+16, 4);": braces go, and the compiler says
- * which instructions common/cuda_ptx.h lacks.  A predicate becomes an if; an
- * operand is evaluated once, into a variable, as a register is one.  No state.
+ * which instructions common/cuda_ptx.h lacks.  A predicate becomes an if, a
+ * branch a goto to a label of the statement's own; an operand is evaluated
+ * once, into a variable, as a register is one.  No state.
  */
 #include "cli/judge/cuda_ptx.h"
 
@@ -20,11 +21,16 @@ typedef groat__cuda_cursor cursor;
 
 enum { OPERANDS = 64 };
 
+#define BLANKS " \t\n"
+
 typedef struct statement {
     groat__str code;         /* its template, without quotes and escapes */
     token operand[OPERANDS]; /* expressions, the outputs first */
+    token name[OPERANDS];    /* of an operand, or empty */
     size_t count;
     size_t outputs;
+    groat__str registers; /* their names, each behind a blank; so labels */
+    groat__str labels;
 } statement;
 
 static bool is(const token *t, const char *word)
@@ -113,12 +119,18 @@ static token read_template(cursor *c, const char *text, statement *s,
     return t;
 }
 
-/* Reads "constraint"(expression), ...; returns the token behind. */
+/* Reads [name] "constraint"(expression), ...; returns the token behind. */
 static token read_operands(cursor *c, statement *s, bool *good)
 {
     token t = take(c);
 
-    while (*good && t.len > 0 && *t.at == '"') {
+    while (*good && t.len > 0 && (*t.at == '"' || *t.at == '[')) {
+        if (*t.at == '[' && s->count < OPERANDS) {
+            s->name[s->count] = take(c);
+            t = take(c);
+            *good = is(&t, "]");
+            t = take(c);
+        }
         t = take(c);
         *good = is(&t, "(") && s->count < OPERANDS;
         if (!*good)
@@ -204,36 +216,88 @@ static void add_variables(const statement *s, groat__str *out)
     }
 }
 
-/* Appends "%1", "%%laneid", "name", "16" or "0f3F800000"; returns its end, or
- * NULL. */
+static size_t word_length(const char *at)
+{
+    size_t length = 0;
+
+    while (groat__is_word(at[length]))
+        length++;
+    return length;
+}
+
+/* Whether a list of names, each behind a blank, has a word. */
+static bool has_name(const groat__str *names, const char *word)
+{
+    size_t length = word_length(word);
+    const char *at = names->len > 0 ? names->data : NULL;
+
+    for (; at != NULL; at = strchr(at + 1, ' '))
+        if (word_length(at + 1) == length && strncmp(at + 1, word, length) == 0)
+            return true;
+    return false;
+}
+
+/* Appends the operand "1" or "[name]", as it stands behind "%"; returns its
+ * end, or NULL. */
+static const char *add_numbered(const char *at, const statement *s,
+                                groat__str *out)
+{
+    size_t length = word_length(at + (*at == '['));
+    size_t number = 0;
+
+    if (*at == '[') {
+        at++;
+        while (number < s->count &&
+               (s->name[number].len != length || length == 0 ||
+                strncmp(s->name[number].at, at, length) != 0))
+            number++;
+        at += length;
+        at = number < s->count && *at == ']' ? at + 1 : NULL;
+    } else {
+        for (; isdigit((unsigned char)*at); at++)
+            number =
+                number < OPERANDS ? 10 * number + (size_t)(*at - '0') : number;
+    }
+    if (number >= s->count)
+        return NULL;
+    groat__str_addf(out, "groat_ptx_%zu", number);
+    return at;
+}
+
+/* Appends "%%laneid", or a register that is declared with a "%"; returns its
+ * end. */
+static const char *add_special(const char *at, const statement *s,
+                               groat__str *out)
+{
+    bool own = has_name(&s->registers, at);
+
+    groat__str_add(out, own ? "groat_ptx_" : "groat_ptx::special_");
+    at = add_name(at, out);
+    groat__str_add(out, own ? "" : "()");
+    return at;
+}
+
+/* Appends "%1", "%[name]", "%%laneid", "name", "_", "16" or "0f3F800000";
+ * returns its end, or NULL. */
 static const char *add_operand(const char *at, const statement *s,
                                groat__str *out)
 {
-    size_t number = 0;
-
-    if (at[0] == '%' && (at[1] == '%' || isalpha((unsigned char)at[1]))) {
-        groat__str_add(out, "groat_ptx::special_");
-        at = add_name(at + 1 + (at[1] == '%'), out);
-        groat__str_add(out, "()");
-        return at;
-    }
-    if (at[0] == '%' && isdigit((unsigned char)at[1])) {
-        for (at++; isdigit((unsigned char)*at); at++)
-            number =
-                number < OPERANDS ? 10 * number + (size_t)(*at - '0') : number;
-        if (number >= s->count)
-            return NULL;
-        groat__str_addf(out, "groat_ptx_%zu", number);
-        return at;
-    }
+    if (at[0] == '%' && (at[1] == '%' || isalpha((unsigned char)at[1])))
+        return add_special(at + 1 + (at[1] == '%'), s, out);
+    if (at[0] == '%' && (at[1] == '[' || isdigit((unsigned char)at[1])))
+        return add_numbered(at + 1, s, out);
     if (at[0] == '0' && (at[1] == 'f' || at[1] == 'F')) {
         groat__str_add(out, "groat_ptx::operand_bits(0x");
         at = add_name(at + 2, out);
         groat__str_add(out, "u)");
         return at;
     }
-    if (!groat__is_word(*at) || (*at == '_' && !groat__is_word(at[1])))
+    if (!groat__is_word(*at))
         return NULL;
+    if (*at == '_' && !groat__is_word(at[1])) {
+        groat__str_add(out, "groat_ptx::nowhere()");
+        return at + 1;
+    }
     if (!isdigit((unsigned char)*at)) {
         groat__str_add(out, "groat_ptx_");
         return add_name(at, out);
@@ -256,8 +320,9 @@ static const char *add_operands(const char *at, const statement *s,
             groat__str_add(out, ")");
         } else if (*at == ']') {
             at++;
-        } else if (strchr(",+-", *at) != NULL && *at != '\0') {
-            groat__str_addn(out, at++, 1);
+        } else if (strchr(",|+-", *at) != NULL && *at != '\0') {
+            groat__str_addn(out, *at == '|' ? "," : at, 1);
+            at++;
         } else {
             at = add_operand(at, s, out);
         }
@@ -268,19 +333,20 @@ static const char *add_operands(const char *at, const statement *s,
 }
 
 /* Appends ".reg .u32 a, b;" as variables; returns the place of ";", or NULL. */
-static const char *add_registers(const char *at, groat__str *out)
+static const char *add_registers(const char *at, statement *s, groat__str *out)
 {
-    at += strspn(at, " ");
+    at += strspn(at, BLANKS);
     if (*at != '.')
         return NULL;
     groat__str_add(out, "groat_ptx::reg_");
     for (at = add_name(at + 1, out); *at != ';';) {
-        at += strspn(at, " ");
+        at += strspn(at, BLANKS "%");
         if (!groat__is_word(*at))
             return NULL;
+        groat__str_addf(&s->registers, " %.*s", (int)word_length(at), at);
         groat__str_add(out, " groat_ptx_");
         at = add_name(at, out);
-        at += strspn(at, " ");
+        at += strspn(at, BLANKS);
         if (*at == ',')
             groat__str_addn(out, at++, 1);
         else if (*at != ';')
@@ -298,24 +364,52 @@ static const char *add_predicate(const char *at, const statement *s,
     groat__str_add(out, not ? "if (!" : "if (");
     at = add_operand(at + 1 + not, s, out);
     groat__str_add(out, ") ");
-    return at == NULL ? NULL : at + strspn(at, " ");
+    return at == NULL ? NULL : at + strspn(at, BLANKS);
 }
 
-/* Appends an instruction; returns the place of its ";", or NULL. */
-static const char *add_instruction(const char *at, const statement *s,
+/* Returns the place of the colon behind a label, or NULL. */
+static const char *label_end(const char *at)
+{
+    at += word_length(at);
+    at += strspn(at, BLANKS);
+    return at[0] == ':' && at[1] != ':' ? at : NULL;
+}
+
+/* Appends "bra.uni NAME" as a goto; returns its end, or NULL. */
+static const char *add_branch(const char *at, groat__str *out)
+{
+    at += strncmp(at, ".uni", 4) == 0 ? 4 : 0;
+    at += strspn(at, BLANKS);
+    if (!groat__is_word(*at))
+        return NULL;
+    groat__str_add(out, "goto groat_ptx_label_");
+    at = add_name(at, out);
+    at += strspn(at, BLANKS);
+    return *at == ';' ? at : NULL;
+}
+
+/* Appends an instruction, or a label; returns the place of its ";" or ":", or
+ * NULL. */
+static const char *add_instruction(const char *at, statement *s,
                                    groat__str *out)
 {
     if (strncmp(at, ".reg", 4) == 0)
-        return add_registers(at + 4, out);
+        return add_registers(at + 4, s, out);
+    if (groat__is_word(*at) && label_end(at) != NULL) {
+        groat__str_addf(&s->labels, "%s groat_ptx_label_%.*s",
+                        s->labels.len > 0 ? "," : "", (int)word_length(at), at);
+        groat__str_addf(out, "groat_ptx_label_%.*s:", (int)word_length(at), at);
+        return label_end(at);
+    }
     if (*at == '@')
         at = add_predicate(at, s, out);
     if (at == NULL || !isalpha((unsigned char)*at))
         return NULL;
+    if (strncmp(at, "bra", 3) == 0 && !groat__is_word(at[3]))
+        return add_branch(at + 3, out);
     groat__str_add(out, "groat_ptx::");
     at = add_name(at, out);
     groat__str_add(out, "(");
-    if (at[-1] == ':') /* a label */
-        return NULL;
     at = add_operands(at, s, out);
     groat__str_add(out, ")");
     return at;
@@ -350,14 +444,12 @@ static void clean(groat__str *code)
 }
 
 /* Appends all instructions; false: some cannot be read. */
-static bool add_code(const statement *s, groat__str *out)
+static bool add_instructions(statement *s, groat__str *out)
 {
     const char *at = s->code.data;
 
-    groat__str_add(out, "({ ");
-    add_variables(s, out);
     while (*at != '\0') {
-        if (isspace((unsigned char)*at) || *at == ';') {
+        if (isspace((unsigned char)*at) || *at == ';' || *at == ':') {
             at++;
             continue;
         }
@@ -370,8 +462,23 @@ static bool add_code(const statement *s, groat__str *out)
             return false;
         groat__str_add(out, "; ");
     }
-    groat__str_add(out, "})");
     return true;
+}
+
+static bool add_code(statement *s, groat__str *out)
+{
+    groat__str code = {0};
+    bool good = add_instructions(s, &code) && !code.failed;
+
+    groat__str_add(out, "({ ");
+    if (s->labels.len > 0)
+        groat__str_addf(out, "__label__%s; ", s->labels.data);
+    add_variables(s, out);
+    if (code.len > 0)
+        groat__str_add(out, code.data);
+    groat__str_add(out, "})");
+    groat__str_free(&code);
+    return good;
 }
 
 /* ---- the text -------------------------------------------------------------
@@ -397,6 +504,8 @@ static bool translate(cursor *c, const char *text, groat__str *out)
         clean(&s.code);
     good = good && !empty && !s.code.failed && add_code(&s, out);
     groat__str_free(&s.code);
+    groat__str_free(&s.registers);
+    groat__str_free(&s.labels);
     if (good || empty)
         return good;
     *c = first;

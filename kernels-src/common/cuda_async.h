@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inline PTX of sm_90 and up, as common/cuda_ptx.h has the rest: mbarriers, the
+// copies that they count, and who of a warp issues them.  (PTX ISA, mbarrier and
+// cp.async.bulk.)
+#pragma once
+
+#include "cuda_ptx.h"
+
+namespace groat_ptx {
+
+// What "_" takes.
+struct nowhere {
+    template <class T>
+    __attribute__((always_inline)) const nowhere &operator=(const T &) const
+    {
+        return *this;
+    }
+};
+
+template <class P>
+GROAT_LANES void elect_sync(const nowhere &, P &elected, unsigned mask)
+{
+    __syncwarp(mask);
+    elected = (mask & -mask) >> lane() & 1;
+}
+
+template <class T, class P>
+GROAT_LANES void elect_sync(T &leader, P &elected, unsigned mask)
+{
+    elect_sync(nowhere(), elected, mask);
+    put(leader, (unsigned)__ffs(mask) - 1);
+}
+
+GROAT_LANES void make_mbarrier(unsigned long long bar, unsigned count)
+{
+    cpu_env->ops->mbarrier_init(cpu_env, of_shared(bar), count);
+}
+
+// Returns the state that a test takes: the parity of the phase.
+GROAT_LANES unsigned arrive(unsigned long long bar, unsigned count)
+{
+    unsigned state = 0;
+
+    for (unsigned i = 0; i < count; i++)
+        state = cpu_env->ops->mbarrier_arrive(cpu_env, of_shared(bar),
+                                              cpu_env->cluster_rank);
+    return state;
+}
+
+GROAT_LANES void expect(unsigned long long bar, unsigned bytes)
+{
+    cpu_env->ops->mbarrier_expect(cpu_env, of_shared(bar), bytes);
+}
+
+#define GROAT_PTX_MBARRIER(order, space) \
+    template <class S> \
+    GROAT_LANES void mbarrier_arrive##order##space##_b64( \
+        S &&state, unsigned long long bar, unsigned count = 1) \
+    { \
+        state = arrive(bar, count); \
+    } \
+    template <class S> \
+    GROAT_LANES void mbarrier_arrive_expect_tx##order##space##_b64( \
+        S &&state, unsigned long long bar, unsigned bytes) \
+    { \
+        expect(bar, bytes); \
+        state = arrive(bar, 1); \
+    }
+
+// A try may give up before the phase has completed, and does so once.
+#define GROAT_PTX_TRY(order, space) \
+    template <class P, class S> \
+    GROAT_LANES void mbarrier_try_wait##order##space##_b64( \
+        P &done, unsigned long long bar, const S &state, unsigned = 0) \
+    { \
+        done = cpu_env->ops->mbarrier_try(cpu_env, of_shared(bar), \
+                                          (unsigned)state); \
+    } \
+    template <class P, class S> \
+    GROAT_LANES void mbarrier_test_wait##order##space##_b64( \
+        P &done, unsigned long long bar, const S &state) \
+    { \
+        mbarrier_try_wait##order##space##_b64(done, bar, state); \
+    }
+
+#define GROAT_PTX_TRIES(order, space) \
+    GROAT_PTX_TRY(order, space) \
+    GROAT_PTX_TRY(_parity##order, space)
+
+#define GROAT_PTX_MBARRIERS(space) \
+    GROAT_LANES void mbarrier_init##space##_b64(unsigned long long bar, \
+                                                unsigned count) \
+    { \
+        make_mbarrier(bar, count); \
+    } \
+    GROAT_LANES void mbarrier_expect_tx_relaxed_cta##space##_b64( \
+        unsigned long long bar, unsigned bytes) \
+    { \
+        expect(bar, bytes); \
+    } \
+    GROAT_PTX_MBARRIER(, space) \
+    GROAT_PTX_MBARRIER(_release_cta, space) \
+    GROAT_PTX_MBARRIER(_release_cluster, space) \
+    GROAT_PTX_TRIES(, space) \
+    GROAT_PTX_TRIES(_acquire_cta, space) \
+    GROAT_PTX_TRIES(_acquire_cluster, space)
+
+GROAT_PTX_MBARRIERS(_shared)
+GROAT_PTX_MBARRIERS(_shared_cta)
+GROAT_PTX_MBARRIER(_release_cluster, _shared_cluster)
+
+GROAT_LANES void fence_mbarrier_init_release_cluster()
+{
+    cpu_env->ops->mbarrier_init_fence(cpu_env);
+}
+
+GROAT_LANES void fence_proxy_async()
+{
+    cpu_env->ops->async_proxy_fence(cpu_env);
+}
+
+GROAT_LANES void fence_proxy_async_shared_cta()
+{
+    cpu_env->ops->async_proxy_fence(cpu_env);
+}
+
+#define GROAT_PTX_BULK(to) \
+    GROAT_LANES void \
+        cp_async_bulk_shared_##to##_global_mbarrier_complete_tx_bytes( \
+            unsigned long long shared, unsigned long long from, unsigned bytes, \
+            unsigned long long bar) \
+    { \
+        cpu_env->ops->bulk_load(cpu_env, of_shared(shared), from, bytes, \
+                                of_shared(bar)); \
+    } \
+    GROAT_LANES void \
+        cp_async_bulk_shared_##to##_global_mbarrier_complete_tx_bytes_L2_cache_hint( \
+            unsigned long long shared, unsigned long long from, unsigned bytes, \
+            unsigned long long bar, unsigned long long) \
+    { \
+        cpu_env->ops->bulk_load(cpu_env, of_shared(shared), from, bytes, \
+                                of_shared(bar)); \
+    }
+
+GROAT_PTX_BULK(cta)
+GROAT_PTX_BULK(cluster)
+
+} // namespace groat_ptx

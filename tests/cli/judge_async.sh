@@ -1,0 +1,198 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# groat judge on inline PTX of sm_90: mbarriers, the bulk copies that they count,
+# barriers of a part of the block, and what is found of protocols with a fault.
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/judge_common.sh"
+
+cd "$work" || exit 1
+needs "${GROAT_CXX:-c++}"
+
+# broken NAME EDIT TEXT: the kernel of ./sound.cu with an edit is told with the
+# text; what launches it is in $launch.
+broken() {
+    broken_name=$1
+    sed "$2" sound.cu >broken.cu
+    cmp -s sound.cu broken.cu && fail "$broken_name: is an edit" "$2"
+    # shellcheck disable=SC2086 # a list of words
+    expect "$broken_name" 1 judge broken.cu $launch
+    says "$broken_name: is told" "$3"
+}
+
+# ---- a ring of two slots: one warp fills them, the other reads them
+
+cat >sound.cu <<'END'
+#include <cstdint>
+__device__ uint32_t at(const void *p) { return (uint32_t)__cvta_generic_to_shared(p); }
+
+__device__ void wait(uint32_t bar, int parity)
+{
+    asm volatile("{\n"
+                 ".reg .pred                P1;\n"
+                 "LAB_WAIT:\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 P1, [%0], %1;\n"
+                 "@P1                       bra.uni DONE;\n"
+                 "bra.uni                   LAB_WAIT;\n"
+                 "DONE:\n"
+                 "}\n" ::"r"(bar), "r"(parity) : "memory");
+}
+
+__device__ bool leads()
+{
+    uint32_t is = 0;
+    asm volatile("{\n.reg .b32 %%rx;\n.reg .pred %%px;\n"
+                 "     elect.sync %%rx|%%px, %1;\n"
+                 "@%%px mov.s32 %0, 1;\n}\n" : "+r"(is) : "r"(0xffffffff));
+    return is;
+}
+
+__device__ void copy(float *to, const float *from, uint64_t *bar, int bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+                 ::"r"(at(bar)), "r"(bytes) : "memory");
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 " [%[to]], [%[from]], 512, [%[bar]];"
+                 ::[to] "r"(at(to)), [from] "l"(from), [bar] "r"(at(bar)) : "memory");
+}
+
+__global__ void k(const float *x, float *y, int tiles)
+{
+    __shared__ alignas(128) float slot[2][128];
+    __shared__ uint64_t full[2], empty[2];
+    const int lane = threadIdx.x % 32;
+
+    if (threadIdx.x == 0) {
+        for (int i = 0; i < 2; i++) {
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(at(&full[i])), "r"(1));
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], 32;" ::"r"(at(&empty[i])));
+        }
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        if (leads())
+            for (int t = 0; t < tiles; t++) {
+                wait(at(&empty[t % 2]), t / 2 % 2 ^ 1);
+                copy(slot[t % 2], x + 128 * t, &full[t % 2], 512);
+            }
+    } else {
+        float sum = 0;
+        for (int t = 0; t < tiles; t++) {
+            wait(at(&full[t % 2]), t / 2 % 2);
+            for (int i = 0; i < 4; i++)
+                sum += slot[t % 2][lane + 32 * i];
+            asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(at(&empty[t % 2])) : "memory");
+        }
+        y[lane] = sum;
+    }
+}
+END
+launch="--block 64 --buffer x=1024 --buffer y=32 --arg tiles=8"
+expect "a ring with mbarriers and bulk copies" 0 judge sound.cu --block 64 \
+    --buffer "x=1024:f32 in ramp" --buffer y=32 --arg tiles=8 --output y=y.raw
+od -An -v -tf4 -w4 y.raw | awk '$1 != 32 * (NR - 1) + 15872 { bad = 1 } END { exit bad || NR != 32 }' &&
+    pass "adds up what was copied" || fail "adds up what was copied" "$(od -An -tf4 y.raw)"
+
+broken "a try that is not repeated" 's/@P1  .*bra.uni DONE/bra.uni DONE/' \
+    "arrives on the mbarrier at byte 16, of which phase 0 has had all of its 1 arrivals"
+broken "a consumer that does not wait" 's/wait(at(&full.*/;/' \
+    "while a bulk copy of thread 0 into it is in flight"
+broken "a producer that waits for the wrong parity" 's/ ^ 1);/);/' \
+    "the wait should be for parity 1, which a new mbarrier has behind it"
+callers "at its line" "thread 32 waits at broken.cu:6)"
+broken "fewer bytes expected than come" 's/t % 2\], 512);/t % 2], 256);/' \
+    "512 of 256 expected bytes"
+broken "more bytes expected than come" 's/t % 2\], 512);/t % 2], 1024);/' \
+    "512 of 1024 expected bytes (bytes are expected that no copy brings)"
+broken "an arrival too few" 's/asm volatile("mbarrier.arrive.shared.*/;/' \
+    "which has 0 of 32 arrivals"
+broken "a count that is too small" 's/b64 \[%0\], 32;/b64 [%0], 31;/' \
+    "and has not released: an arrival or a wait is missing"
+broken "mbarriers that the engine cannot see" 's/fence.mbarrier_init.release.cluster/membar.gl/' \
+    "did not make visible to the engine: mbarrier_init_fence or a barrier is missing"
+broken "mbarriers that others cannot see" 's/    __syncthreads();/    ;/' \
+    "waits for the mbarrier at byte 16, which thread 0 made and did not make visible"
+broken "a slot between 16 bytes" 's/slot\[t % 2\], x/slot[t % 2] + 1, x/' \
+    "to byte 132 of shared memory, no multiple of 16"
+broken "a tile past the end" 's/x + 128 \* t/x + 132 * t/' \
+    "that is x[924] of x[1024]"
+
+# ---- the state of a phase, and tests that do not wait
+
+right "a state that an arrival gives" --buffer "x=32:f32 in ramp" --buffer y=32 --output y=y.raw <<'END'
+#include <cstdint>
+__global__ void k(const float *x, float *y)
+{
+    __shared__ float s[32];
+    __shared__ uint64_t bar;
+    const uint32_t a = (uint32_t)__cvta_generic_to_shared(&bar);
+
+    if (threadIdx.x == 0)
+        asm volatile("mbarrier.init.shared.b64 [%0], 64;" ::"r"(a));
+    __syncthreads();
+    for (int i = 0; i < 4; i++) {
+        uint64_t state;
+        uint32_t done = 0;
+
+        s[threadIdx.x] = x[threadIdx.x] * i;
+        asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 %0, [%1], 2;"
+                     : "=l"(state) : "r"(a) : "memory");
+        while (!done)
+            asm volatile("{ .reg .pred p;\n"
+                         "mbarrier.test_wait.shared.b64 p, [%1], %2;\n"
+                         "selp.b32 %0, 1, 0, p; }"
+                         : "=r"(done) : "r"(a), "l"(state) : "memory");
+        y[threadIdx.x] = s[31 - threadIdx.x];
+        __syncthreads();
+    }
+}
+END
+od -An -v -tf4 -w4 y.raw | awk '$1 != 3 * (32 - NR) { bad = 1 } END { exit bad }' &&
+    pass "tells when it is complete" || fail "tells when it is complete" "$(od -An -tf4 y.raw)"
+
+# ---- barriers of a part of the block
+
+cat >sound.cu <<'END'
+__device__ void sync(int id, int n) { asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(n) : "memory"); }
+__device__ void arrive(int id, int n) { asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(n) : "memory"); }
+__global__ void k(const float *x, float *y, int n)
+{
+    __shared__ float s[64];
+    const int t = threadIdx.x % 64;
+
+    if (threadIdx.x < 64) {
+        for (int i = 0; i < n; i++) {
+            sync(2, 128);
+            s[t] = x[64 * i + t];
+            arrive(1, 128);
+        }
+    } else {
+        float sum = 0;
+
+        arrive(2, 128);
+        for (int i = 0; i < n; i++) {
+            sync(1, 128);
+            sum += s[63 - t];
+            if (i + 1 < n)
+                arrive(2, 128);
+        }
+        sync(3, 64);
+        y[t] = sum;
+    }
+}
+END
+launch="--block 128 --buffer x=512 --buffer y=64 --arg n=8"
+# shellcheck disable=SC2086 # a list of words
+expect "barriers of a part of the block" 0 judge sound.cu $launch
+broken "one barrier for two" 's/sync(2, 128)/sync(1, 128)/' "which nobody has written yet"
+broken "an arrival that is missing" 's/            arrive(1, 128);/;/' \
+    "thread 64-127 at barrier 1 of the block, to which 64 of 128 threads came"
+broken "another number of threads" 's/arrive(1, 128)/arrive(1, 96)/' \
+    "comes to barrier 1 of 96 threads, to which others have come as to one of 128"
+broken "a number past the last barrier" 's/sync(3/sync(16/' "comes to barrier 16; 0 to 15 are possible"
+broken "a part of a warp" 's/sync(3, 64)/sync(3, 50)/' \
+    "comes to barrier 3 of 50 threads; multiples of 32 up to the block's 128 are possible"
+broken "an arrival before the read" 's/ sync(1, 128);/& if (i + 1 < n) arrive(2, 128);/
+    s/^                arrive(2.*/;/' "which thread 127 read and has not released"
+finish
