@@ -346,6 +346,8 @@ groat_SOURCES += \
 	%D%/cli/judge/cmd_judge.c \
 	%D%/cli/judge/cuda_decls.c \
 	%D%/cli/judge/cuda_decls.h \
+	%D%/cli/judge/cuda_family.c \
+	%D%/cli/judge/cuda_family.h \
 	%D%/cli/judge/cuda_files.c \
 	%D%/cli/judge/cuda_files.h \
 	%D%/cli/judge/cuda_needed.c \

@@ -457,6 +457,7 @@ groat_cli_tests = \
 	%D%/cli/judge_cxx.sh \
 	%D%/cli/judge_files.sh \
 	%D%/cli/judge_async.sh \
+	%D%/cli/judge_product.sh \
 	%D%/cli/judge_ptx.sh \
 	%D%/cli/judge_forms.sh \
 	%D%/cli/judge_half.sh \
@@ -619,6 +620,7 @@ EXTRA_DIST += \
 	%D%/kernels/cuda/kernels.cu \
 	%D%/kernels/cuda/names.cu \
 	%D%/kernels/cuda/names.txt \
+	%D%/kernels/cuda/product.cu \
 	%D%/kernels/cuda/program.cu \
 	%D%/kernels/cuda/ptx.cu \
 	%D%/kernels/cuda/ptx.txt \

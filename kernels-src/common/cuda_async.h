@@ -145,4 +145,55 @@ GROAT_LANES void fence_proxy_async_shared_cta()
 GROAT_PTX_BULK(cta)
 GROAT_PTX_BULK(cluster)
 
+GROAT_LANES const void *map_at(unsigned long long address)
+{
+    return ((const CUtensorMap *)address)->map;
+}
+
+GROAT_LANES void prefetch_tensormap(unsigned long long map)
+{
+    cpu_env->ops->tma_prefetch(cpu_env, map_at(map));
+}
+
+// A box from coordinates, the fastest first; behind them is the mbarrier, and
+// perhaps a cache policy.
+template <unsigned rank, class... X>
+GROAT_LANES void load_box(unsigned long long to, unsigned long long map, X... x)
+{
+    const unsigned long long all[] = {(unsigned long long)x...};
+    int at[rank];
+
+    static_assert(sizeof...(X) > rank, "a copy of a box has as many coordinates "
+                                       "as its name says");
+    for (unsigned i = 0; i < rank; i++)
+        at[i] = (int)all[i];
+    cpu_env->ops->tma_load(cpu_env, map_at(map), of_shared(to),
+                           of_shared(all[rank]), at, rank, GROAT_CPU_TMA_ONE, 0);
+}
+
+#define GROAT_PTX_BOX(rank, to, more) \
+    template <class... X> \
+    GROAT_LANES void \
+        cp_async_bulk_tensor_##rank##d_shared_##to##_global##more( \
+            unsigned long long shared, unsigned long long map, X... x) \
+    { \
+        load_box<rank>(shared, map, x...); \
+    }
+
+#define GROAT_PTX_BOXES_TO(rank, to) \
+    GROAT_PTX_BOX(rank, to, _mbarrier_complete_tx_bytes) \
+    GROAT_PTX_BOX(rank, to, _tile_mbarrier_complete_tx_bytes) \
+    GROAT_PTX_BOX(rank, to, _mbarrier_complete_tx_bytes_L2_cache_hint) \
+    GROAT_PTX_BOX(rank, to, _tile_mbarrier_complete_tx_bytes_L2_cache_hint)
+
+#define GROAT_PTX_BOXES(rank) \
+    GROAT_PTX_BOXES_TO(rank, cta) \
+    GROAT_PTX_BOXES_TO(rank, cluster)
+
+GROAT_PTX_BOXES(1)
+GROAT_PTX_BOXES(2)
+GROAT_PTX_BOXES(3)
+GROAT_PTX_BOXES(4)
+GROAT_PTX_BOXES(5)
+
 } // namespace groat_ptx

@@ -2,6 +2,13 @@
 // Calls a kernel of CUDA C++ with a launch's arguments, for cuda_compat.h.
 #pragma once
 
+// CUDA's tensor map, as a kernel's parameter: it refers to the launch's argument,
+// since a copy of that is no descriptor.
+struct alignas(64) CUtensorMap {
+    unsigned long long opaque[15];
+    const void *map;
+};
+
 namespace groat {
 
 // The address of a buffer whose elements have that many bytes.

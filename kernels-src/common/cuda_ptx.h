@@ -525,6 +525,11 @@ GROAT_PTX_SAME(barrier_arrive_aligned, bar_arrive)
 GROAT_PTX_SAME(barrier_cta_arrive, bar_arrive)
 GROAT_PTX_SAME(barrier_cta_arrive_aligned, bar_arrive)
 
+GROAT_LANES void trap()
+{
+    refuse("executes trap");
+}
+
 GROAT_LANES void bar_warp_sync(unsigned mask)
 {
     __syncwarp(mask);

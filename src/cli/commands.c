@@ -383,7 +383,9 @@ const groat__command groat__commands[] = {
      "of the kernel needs a --buffer, each value an --arg; member n of a\n"
      "structure p that it takes by value is given as p.n.  A buffer\n"
      "of a pointer to const is filled with random numbers and is an input,\n"
-     "another one is input and output; WORDS are those of run.def.\n",
+     "another one is input and output; WORDS are those of run.def.\n"
+     "A tensor map takes its box and swizzle, too, as in\n"
+     "a=\"64,256:bf16 in box(64, 64) swizzle(128)\".\n",
      groat__cmd_judge},
     {"attention", "[SHAPE...]", 0, ANY, false, false, attention_options,
      "run decode attention, compare it, and time it beside a plain read",

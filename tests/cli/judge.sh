@@ -551,12 +551,12 @@ fails() {
     says "$1 in words" "$4"
 }
 fails "another instruction" '__global__ void k() {
-    asm volatile("wgmma.fence.sync.aligned;");
-}' 2 "'wgmma_fence_sync_aligned'"
-fails "PTX with a label" '__global__ void k() {
-    asm volatile("here: bra here;");
+    asm volatile("tcgen05.fence::after_thread_sync;");
+}' 2 "'tcgen05_fence_after_thread_sync'"
+fails "PTX of an operand that is not there" '__global__ void k() {
+    asm volatile("mov.u32 %0, %1;");
 }' 2 "asm_that_is_not_read"
-fails "PTX behind a text" '__global__ void k() { printf("a"); asm("x:"); }' 1 \
+fails "PTX behind a text" '__global__ void k() { printf("a"); asm("bra 1+;"); }' 1 \
     "asm_that_is_not_read"
 bodiless="a function that the kernel calls has no body"
 fails "a function of the host" 'extern "C" int system(const char *);

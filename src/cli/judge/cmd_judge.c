@@ -2,58 +2,26 @@
  *
  * cmd_judge.c - groat judge: runs a kernel of a file of CUDA C++ on the judge.
  *
- * Makes a family's folder from the file and the command line's launch options,
- * and runs it as groat run does.  Owns the folder.
+ * Reads the file and the command line's launch options, of which cuda_family.c
+ * makes a family's folder, and runs it as groat run does.  Owns the folder.
  */
 #include "cli/judge/judge.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "base/fs.h"
+#include "cli/judge/cuda_family.h"
 #include "cli/judge/cuda_needed.h"
 #include "cli/judge/cuda_ptx.h"
-#include "cli/judge/cuda_source.h"
 #include "cli/run/trial.h"
-#include "kernels-src/driver/element.h"
 
-enum {
-    ENTRY_BYTES_MAX = 256,
-    NAME_BYTES_MAX = 48,
-    FOR_ALL = 0644,
-    BLOCK_MAX = 1024,
-    BLOCK_Z_MAX = 64,
-    SHARED_MAX = 228 << 10
-};
-
-/* The value of an option NAME=VALUE. */
-typedef struct given {
-    const char *value; /* NULL: not given */
-    groat__str word;   /* the whole, as groat run takes it */
-} given;
-
-typedef struct work {
-    groat__cli *cli;
-    const char *file;
-    const char *shown;             /* the file's name in findings */
-    char name[NAME_BYTES_MAX + 1]; /* of the family: the entry's first bytes */
-    unsigned block[3];
-    groat__cuda_files files;
-    groat__str quoted; /* their text, as it is, for findings */
-    groat__cuda_source source;
-    given given[GROAT__CUDA_PARAMS];
-    groat__str folder; /* temporary folder that holds the family's */
-    groat__str path;   /* the family's folder, as a word of groat run */
-    groat_error error;
-} work;
+enum { ENTRY_BYTES_MAX = 256, BLOCK_Z_MAX = 64, SHARED_MAX = 228 << 10 };
 
 /* ---- what the command line says -------------------------------------------
  */
 
-static int read_block(work *w)
+static int read_block(groat__cuda_work *w)
 {
     const char *words = w->cli->values.block;
     const char *at = words;
@@ -66,24 +34,26 @@ static int read_block(work *w)
         unsigned long value =
             *at >= '0' && *at <= '9' ? strtoul(at, &end, 10) : 0;
 
-        if (value == 0 || value > (i == 2 ? BLOCK_Z_MAX : BLOCK_MAX) ||
+        if (value == 0 ||
+            value > (i == 2 ? BLOCK_Z_MAX : GROAT__CUDA_BLOCK_MAX) ||
             (*end != '\0' && *end != ','))
             break;
         w->block[i] = (unsigned)value;
         threads *= value;
         at = *end == ',' ? end + 1 : NULL;
     }
-    if (words && at == NULL && threads <= BLOCK_MAX)
+    if (words && at == NULL && threads <= GROAT__CUDA_BLOCK_MAX)
         return GROAT__EXIT_DONE;
     return groat__cli_refuse(w->cli, GROAT_INVALID,
                              "--block is %s%.64s%s; expected X, X,Y or X,Y,Z "
                              "threads, %d together at most, and Z %d",
                              words ? "'" : "", words ? words : "not given",
-                             words ? "'" : "", BLOCK_MAX, BLOCK_Z_MAX);
+                             words ? "'" : "", GROAT__CUDA_BLOCK_MAX,
+                             BLOCK_Z_MAX);
 }
 
 /* Takes the kernel's name of an entry that was given, or found. */
-static int take_entry(work *w, const char *entry)
+static int take_entry(groat__cuda_work *w, const char *entry)
 {
     const char *name = groat__cuda_name(entry);
     size_t len = strcspn(name, "<");
@@ -100,7 +70,8 @@ static int take_entry(work *w, const char *entry)
                                  "with template arguments where it has "
                                  "parameters",
                                  entry, ENTRY_BYTES_MAX);
-    memcpy(w->name, name, len < NAME_BYTES_MAX ? len : NAME_BYTES_MAX);
+    memcpy(w->name, name,
+           len < GROAT__CUDA_NAME_BYTES ? len : GROAT__CUDA_NAME_BYTES);
     if (strcmp(w->name, "args") == 0)
         return groat__cli_refuse(w->cli, GROAT_INVALID,
                                  "--entry is args, which groat's file of "
@@ -108,7 +79,7 @@ static int take_entry(work *w, const char *entry)
     return GROAT__EXIT_DONE;
 }
 
-static int check_target(const work *w)
+static int check_target(const groat__cuda_work *w)
 {
     const char *target = w->cli->values.target;
 
@@ -121,7 +92,7 @@ static int check_target(const work *w)
 }
 
 /* As a device refuses a block that is larger than the kernel's bound. */
-static int check_bounds(const work *w)
+static int check_bounds(const groat__cuda_work *w)
 {
     unsigned threads = w->block[0] * w->block[1] * w->block[2];
 
@@ -134,7 +105,7 @@ static int check_bounds(const work *w)
 }
 
 /* Lists the kernel's parameters as "type name, ...". */
-static void list_params(const work *w, groat__str *out)
+static void list_params(const groat__cuda_work *w, groat__str *out)
 {
     for (size_t i = 0; i < w->source.param_count; i++)
         groat__str_addf(out, "%s%s %s", i ? ", " : "",
@@ -197,7 +168,7 @@ static bool read_member(const groat__cuda_source *source,
 
 /* Adds "p_n" or "p.n", a member n of a parameter p, to the parameters.  Returns
  * its index, or GROAT__CUDA_PARAMS. */
-static size_t add_member(work *w, const char *text, size_t len,
+static size_t add_member(groat__cuda_work *w, const char *text, size_t len,
                          groat__str *name, bool pointer)
 {
     groat__cuda_source *source = &w->source;
@@ -229,7 +200,8 @@ static size_t add_member(work *w, const char *text, size_t len,
 
 /* Finds the parameter, or member, of NAME=VALUE; GROAT__CUDA_PARAMS if there is
  * none that is a pointer, or a value. */
-static size_t find_param(work *w, const char *text, size_t len, bool pointer)
+static size_t find_param(groat__cuda_work *w, const char *text, size_t len,
+                         bool pointer)
 {
     groat__str name = {0};
     bool named = add_name(text, len, &name);
@@ -253,7 +225,7 @@ static size_t find_param(work *w, const char *text, size_t len, bool pointer)
 }
 
 /* Records NAME=VALUE of --buffer (`pointer`) or --arg. */
-static int take_given(work *w, const char *option, bool pointer,
+static int take_given(groat__cuda_work *w, const char *option, bool pointer,
                       const char *text)
 {
     size_t len = strcspn(text, "=");
@@ -266,6 +238,18 @@ static int take_given(work *w, const char *option, bool pointer,
         if (w->given[at].value)
             return groat__cli_refuse(w->cli, GROAT_INVALID,
                                      "--%s %.*s is there twice", option,
+                                     (int)len, text);
+        if (w->source.params[at].map && !pointer)
+            return groat__cli_refuse(w->cli, GROAT_INVALID,
+                                     "--arg %.*s is a tensor map: say what it "
+                                     "maps, as --buffer " GROAT__CUDA_MAP_FORM,
+                                     (int)len, text, (int)len, text);
+        if (w->source.params[at].map && !w->source.params[at].in_place)
+            return groat__cli_refuse(w->cli, GROAT_INVALID,
+                                     "parameter %.*s is a tensor map without "
+                                     "__grid_constant__: its address would be "
+                                     "that of a copy, which no copy of a box "
+                                     "may take",
                                      (int)len, text);
         if (w->source.params[at].deep)
             return groat__cli_refuse(w->cli, GROAT_INVALID,
@@ -289,7 +273,7 @@ static int take_given(work *w, const char *option, bool pointer,
 }
 
 /* Whether a member of the parameter is given. */
-static bool has_members(const work *w, size_t param)
+static bool has_members(const groat__cuda_work *w, size_t param)
 {
     for (size_t i = w->source.own_count; i < w->source.param_count; i++)
         if (w->source.params[i].owner == param + 1)
@@ -297,7 +281,7 @@ static bool has_members(const work *w, size_t param)
     return false;
 }
 
-static int take_all(work *w)
+static int take_all(groat__cuda_work *w)
 {
     const groat__values *values = &w->cli->values;
     int code = GROAT__EXIT_DONE;
@@ -333,389 +317,11 @@ static int take_all(work *w)
     return code;
 }
 
-/* ---- the family's files ---------------------------------------------------
- */
-
-/* Whether the element type is one of floats. */
-static bool is_float(const char *dtype)
-{
-    return *dtype == 'f' || *dtype == 'b' || *dtype == 'e';
-}
-
-/* Whether it is a float: by its type or, of a type unknown here, its value. */
-static bool is_real(const work *w, size_t i)
-{
-    const char *dtype = w->source.params[i].dtype;
-    int64_t whole;
-
-    return dtype ? is_float(dtype)
-                 : !groat__opt_whole(w->given[i].value, &whole);
-}
-
-static groat_status write_file(work *w, const char *name, groat__str *text)
-{
-    groat__str path = {0};
-    groat_status status;
-
-    groat__str_addf(&path, "%s/%s", w->path.data, name);
-    status = path.failed || text->failed
-                 ? groat__fail(&w->error, GROAT_NO_MEMORY, "out of memory")
-                 : groat__fs_write(path.data, text->data, text->len, FOR_ALL,
-                                   &w->error);
-    groat__str_free(&path);
-    groat__str_free(text);
-    return status;
-}
-
-/* Whether a parameter is an argument of the launch: a null pointer is none. */
-static bool is_passed(const work *w, size_t i)
-{
-    const char *value = w->given[i].value;
-
-    return value &&
-           !(w->source.params[i].pointer && strcmp(value, "null") == 0);
-}
-
-/* Number of the launch's arguments. */
-static size_t count_given(const work *w)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < w->source.param_count; i++)
-        count += is_passed(w, i);
-    return count;
-}
-
-static groat_status write_params_def(work *w)
-{
-    size_t args = count_given(w);
-    groat__str text = {0};
-
-    groat__str_addf(&text,
-                    "family %s \"a kernel of CUDA C++\"\n"
-                    "param threads int 1..%d %u threads \"of a block\"\n"
-                    "launch block_x = %u\nlaunch block_y = %u\n"
-                    "launch block_z = %u\nlaunch shared = %" PRIu64 "\n"
-                    "launch args = %zu\nentry %s_judged\n",
-                    w->name, BLOCK_MAX, w->block[0] * w->block[1] * w->block[2],
-                    w->block[0], w->block[1], w->block[2],
-                    w->cli->values.shared_bytes, 8 * (args ? args : 1),
-                    w->name);
-    return write_file(w, "params.def", &text);
-}
-
-static groat_status write_args(work *w)
-{
-    groat__str text = {0};
-
-    groat__str_addf(&text, "#pragma once\n\nstruct %s_args {\n", w->name);
-    for (size_t i = 0; i < w->source.param_count; i++)
-        if (is_passed(w, i))
-            groat__str_addf(&text, "    %s %s;\n",
-                            w->source.params[i].pointer ? "unsigned long long"
-                            : is_real(w, i)             ? "double"
-                                                        : "long long",
-                            w->source.params[i].name.data);
-    if (count_given(w) == 0) /* an empty structure has a byte in C++ */
-        groat__str_add(&text, "    long long unused;\n");
-    groat__str_add(&text, "};\n");
-    return write_file(w, "args.h", &text);
-}
-
-static bool is_way(const char *word, size_t len)
-{
-    return (len == 2 && strncmp(word, "in", len) == 0) ||
-           (len == 3 && strncmp(word, "out", len) == 0) ||
-           (len == 5 && strncmp(word, "inout", len) == 0);
-}
-
-/* Returns the words behind the shape of a buffer, "SHAPE[:[DTYPE ]WORDS]". */
-static const char *words_of(const char *value)
-{
-    const char *words = value + strcspn(value, ":");
-
-    return words + (*words == ':');
-}
-
-/* Returns the dtype of a pointer's elements: the first of its words, else that
- * of the pointer's type; NULL if neither says. */
-static const char *dtype_of(const work *w, size_t i, size_t *len)
-{
-    const char *words = words_of(w->given[i].value);
-    const char *dtype = w->source.params[i].dtype;
-
-    *len = strcspn(words, " ");
-    if (*len > 0 && !is_way(words, *len))
-        return words;
-    *len = dtype ? strlen(dtype) : 0;
-    return dtype;
-}
-
-/* Returns the element type of a pointer, or NULL. */
-static const groat__element *element_of(const work *w, size_t i)
-{
-    size_t len;
-    const char *dtype = dtype_of(w, i, &len);
-
-    return dtype ? groat__element_find(dtype, len) : NULL;
-}
-
-/* Appends an argument of the launch, as the kernel's side has it. */
-static void add_passed(const work *w, size_t i, groat__str *out)
-{
-    bool pointer = w->source.params[i].pointer;
-    bool null = !is_passed(w, i);
-    const groat__element *element = pointer && !null ? element_of(w, i) : NULL;
-
-    if (null)
-        groat__str_add(out, "groat::pointer<1>{0}");
-    else if (element)
-        groat__str_addf(out, "groat::pointer<%d>{args.%s}", element->bytes,
-                        w->source.params[i].name.data);
-    else
-        groat__str_addf(out, "%s(args.%s)",
-                        !pointer && is_real(w, i) ? "double" : "groat::u64",
-                        w->source.params[i].name.data);
-}
-
-/* Appends a value of a parameter: an argument, or a structure whose members
- * are arguments. */
-static void add_value(const work *w, size_t param, groat__str *out)
-{
-    const groat__cuda_source *source = &w->source;
-
-    if (w->given[param].value) {
-        add_passed(w, param, out);
-        return;
-    }
-    groat__str_addf(out,
-                    "groat::made<%zu>(&%s, [](auto &made, const auto &args) {",
-                    param, source->entry.data);
-    for (size_t i = source->own_count; i < source->param_count; i++) {
-        if (source->params[i].owner != param + 1)
-            continue;
-        groat__str_addf(out, " groat::set(made.%s, ",
-                        source->params[i].path.data);
-        add_passed(w, i, out);
-        groat__str_add(out, ");");
-    }
-    groat__str_add(out, " }, args)");
-}
-
-static groat_status write_kernel(work *w)
-{
-    groat__str text = {0};
-    groat__str name = {0};
-
-    groat__str_addf(&text,
-                    "#include \"params.h\"\n\n"
-                    "#define GROAT_BLOCK_X %uu\n#define GROAT_BLOCK_Y %uu\n"
-                    "#define GROAT_BLOCK_Z %uu\n\n"
-                    "#include \"../common/cuda_compat.h\"\n%s"
-                    "#include \"args.h\"\n\n",
-                    w->block[0], w->block[1], w->block[2],
-                    w->source.headers.len ? w->source.headers.data : "");
-    if (w->source.dynamic)
-        groat__str_addf(&text,
-                        "#define GROAT_DYNAMIC_BYTES %" PRIu64 "\n"
-                        "#include \"../common/cuda_dynamic.h\"\n\n",
-                        w->cli->values.shared_bytes);
-    groat__str_addf(&text,
-                    "namespace\n{\n#include \"cuda-code.h\"\n}\n\n"
-                    "GROAT_KERNEL(%s_args)\n{\n#line %d \"%s\"\n"
-                    "    groat::call(&%s",
-                    w->name, w->source.line, w->source.file,
-                    w->source.entry.data);
-    for (size_t i = 0; i < w->source.own_count; i++) {
-        groat__str_add(&text, ", ");
-        add_value(w, i, &text);
-    }
-    groat__str_add(&text, ");\n}\n");
-    groat__str_addf(&name, "%s.h", w->name);
-    text.failed = text.failed || name.failed;
-    if (write_file(w, name.failed ? "" : name.data, &text)) {
-        groat__str_free(&name);
-        return w->error.status;
-    }
-    groat__str_free(&name);
-    if (w->source.text.data)
-        groat__cuda_add_overloaded(w->source.text.data, &text);
-    groat__cuda_files_mark(
-        &w->files, w->source.text.data ? w->source.text.data : "", &text);
-    return write_file(w, "cuda-code.h", &text);
-}
-
-/* Returns what counts as equal in an output: some last bits of a float. */
-static const char *tolerance_of(const char *dtype)
-{
-    static const struct {
-        const char *dtype, *tolerance;
-    } known[] = {{"f16", " relative(1e-3)"},
-                 {"bf16", " relative(1e-2)"},
-                 {"e", " relative(1e-1)"},
-                 {"f", " relative(1e-5)"}};
-
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        if (strncmp(dtype, known[i].dtype, strlen(known[i].dtype)) == 0)
-            return known[i].tolerance;
-    return " exact";
-}
-
-/* Whether the words say what counts as equal. */
-static bool has_tolerance(const char *words)
-{
-    static const char *const known[] = {" exact", " none", " ulp(",
-                                        " relative("};
-
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        if (strstr(words, known[i]) != NULL)
-            return true;
-    return false;
-}
-
-/* Appends the words "in", "out" or "inout" and what follows; if nothing does,
- * random numbers of an input, and what counts as equal of an output. */
-static void add_way(const groat__cuda_param *param, const char *dtype,
-                    const char *words, groat__str *out)
-{
-    const char *way = *words != '\0' ? words : param->constant ? "in" : "inout";
-    size_t len = strcspn(way, " ");
-    bool known = is_way(way, len);
-
-    groat__str_add(out, way);
-    if (known && *way == 'i' && way[len] == '\0')
-        groat__str_add(out,
-                       is_float(dtype) ? " random(-1, 1)" : " random(0, 100)");
-    if (known && strncmp(way, "in", len) != 0 && !has_tolerance(way))
-        groat__str_add(out, tolerance_of(dtype));
-}
-
-/* Checks that the pointer's elements are a number of those that --buffer names,
- * where its type tells: a type of the file is left to the compiler. */
-static groat_status check_size(work *w, size_t i)
-{
-    const groat__cuda_param *param = &w->source.params[i];
-    const groat__element *said = element_of(w, i);
-    const groat__element *own =
-        param->dtype && !groat__cuda_is_vector(param->type.data)
-            ? groat__element_find(param->dtype, strlen(param->dtype))
-            : NULL;
-
-    if (!said || !own || own->bytes == 1 || own->bytes % said->bytes == 0)
-        return GROAT_OK;
-    return groat__fail(&w->error, GROAT_INVALID,
-                       "--buffer %s=%s: an element of %s has %d bytes, "
-                       "one of %s %d",
-                       param->name.data, w->given[i].value, param->type.data,
-                       own->bytes, said->name, said->bytes);
-}
-
-/* Appends a line of run.def, and where it is from, from "SHAPE[:[DTYPE
- * ]WORDS]". */
-static groat_status add_buffer(work *w, size_t i, groat__str *out)
-{
-    const groat__cuda_param *param = &w->source.params[i];
-    const char *value = w->given[i].value;
-    size_t shape = strcspn(value, ":");
-    const char *words = words_of(value);
-    size_t len;
-    const char *dtype = dtype_of(w, i, &len);
-
-    if (strpbrk(value, "\r\n") != NULL)
-        return groat__fail(&w->error, GROAT_INVALID,
-                           "--buffer %s has a line break", param->name.data);
-    groat__str_addf(out, "#from --buffer %s=%s\nbuffer %s [%.*s] ",
-                    param->name.data, value, param->name.data, (int)shape,
-                    value);
-    if (!dtype)
-        return groat__fail(
-            &w->error, GROAT_INVALID,
-            "parameter %s %s of %s has no known element "
-            "type; give its own behind the shape, as in "
-            "--buffer %s=%.*s:bf16; allowed: " GROAT__ELEMENT_NAMES,
-            param->type.data, param->name.data, w->name, param->name.data,
-            (int)shape, value);
-    if (check_size(w, i))
-        return w->error.status;
-    groat__str_addf(out, "%.*s ", (int)len, dtype);
-    if (dtype == words)
-        words += len + strspn(words + len, " ");
-    add_way(param, dtype, words, out);
-    groat__str_addf(out, " \"%s\"\n", param->type.data);
-    return GROAT_OK;
-}
-
-/* Returns the values of a whole parameter's type, as run.def has them. */
-static const char *range_of(const work *w, size_t i)
-{
-    static const struct {
-        const char *dtype, *range;
-    } ranges[] = {{"i8", "-128..127"},
-                  {"u8", "0..255"},
-                  {"i16", "-32768..32767"},
-                  {"u16", "0..65535"},
-                  {"i32", "-2147483648..2147483647"},
-                  {"u32", "0..4294967295"},
-                  {"u64", "0..9223372036854775807"}};
-    const char *dtype = w->source.params[i].dtype;
-
-    if (strstr(w->source.params[i].type.data, "bool") != NULL)
-        return "0..1";
-    for (size_t k = 0; dtype && k < sizeof(ranges) / sizeof(ranges[0]); k++)
-        if (strcmp(dtype, ranges[k].dtype) == 0)
-            return ranges[k].range;
-    return "-9223372036854775807..9223372036854775807";
-}
-
-static groat_status write_run_def(work *w)
-{
-    groat_status status = GROAT_OK;
-    groat__str text = {0};
-
-    for (size_t i = 0; i < w->source.param_count; i++)
-        if (is_passed(w, i) && !w->source.params[i].pointer)
-            groat__str_addf(&text, "arg %s %s%s 0 - \"%s\"\n",
-                            w->source.params[i].name.data,
-                            is_real(w, i) ? "float -" : "int ",
-                            is_real(w, i) ? "" : range_of(w, i),
-                            w->source.params[i].type.data);
-    for (size_t i = 0; i < w->source.param_count && !status; i++)
-        if (is_passed(w, i) && w->source.params[i].pointer)
-            status = add_buffer(w, i, &text);
-    if (count_given(w) == 0)
-        groat__str_add(&text, "bind unused = 0\n");
-    if (!status)
-        status = write_file(w, "run.def", &text);
-    groat__str_free(&text);
-    return status;
-}
-
-static groat_status write_family(work *w)
-{
-    groat_status status = groat__scratch_make("judge", &w->folder, &w->error);
-
-    if (status)
-        return status;
-    groat__str_addf(&w->path, "%s/%s", w->folder.data, w->name);
-    if (w->path.failed || mkdir(w->path.data, 0700) != 0)
-        return groat__fail(&w->error, GROAT_IO,
-                           "cannot make a folder in %s: %s", w->folder.data,
-                           strerror(errno));
-    status = write_params_def(w);
-    if (!status)
-        status = write_args(w);
-    if (!status)
-        status = write_kernel(w);
-    if (!status)
-        status = write_run_def(w);
-    return status;
-}
-
 /* ---- the command ----------------------------------------------------------
  */
 
 /* Errors: INVALID if the name cannot stand in a #line. */
-static groat_status check_name(work *w)
+static groat_status check_name(groat__cuda_work *w)
 {
     return strpbrk(w->shown, "\"\\\r\n") == NULL
                ? GROAT_OK
@@ -725,7 +331,7 @@ static groat_status check_name(work *w)
                              w->file);
 }
 
-static groat_status read_source(work *w)
+static groat_status read_source(groat__cuda_work *w)
 {
     const groat__list *includes = &w->cli->values.includes;
     const groat__cuda_search search = {includes->item, includes->count,
@@ -742,7 +348,7 @@ static groat_status read_source(work *w)
     groat__cuda_drop_unneeded(w->files.text.data, entry, &needed);
     if (!needed.failed && groat__cuda_read_ptx(needed.data, &judged))
         groat__str_add(&w->source.headers,
-                       "#include \"../common/cuda_async.h\"\n");
+                       "#include \"../common/cuda_wgmma.h\"\n");
     status = needed.failed || judged.failed || w->quoted.failed
                  ? groat__fail(&w->error, GROAT_NO_MEMORY, "out of memory")
                  : groat__cuda_read(&w->files, judged.data ? judged.data : "",
@@ -758,13 +364,13 @@ static groat_status read_source(work *w)
 }
 
 /* Gives groat run the values by the names of the family's arguments. */
-static groat_status hand_over(work *w)
+static groat_status hand_over(groat__cuda_work *w)
 {
     groat__list *args = &w->cli->values.args;
 
     args->count = 0;
     for (size_t i = 0; i < w->source.param_count; i++) {
-        given *g = &w->given[i];
+        groat__cuda_given *g = &w->given[i];
 
         if (!g->value || w->source.params[i].pointer)
             continue;
@@ -777,7 +383,7 @@ static groat_status hand_over(work *w)
     return GROAT_OK;
 }
 
-static int run(work *w)
+static int run(groat__cuda_work *w)
 {
     const char *word = w->path.data;
     groat__cli *cli = w->cli;
@@ -806,7 +412,8 @@ static int run(work *w)
 
 int groat__cmd_judge(groat__cli *cli)
 {
-    work w = {.cli = cli, .file = cli->words[0], .error = GROAT_ERROR_INIT};
+    groat__cuda_work w = {
+        .cli = cli, .file = cli->words[0], .error = GROAT_ERROR_INIT};
     const char *slash = strrchr(w.file, '/');
     const char *entry = cli->values.entry;
     int code = entry ? take_entry(&w, entry) : GROAT__EXIT_DONE;
@@ -825,7 +432,7 @@ int groat__cmd_judge(groat__cli *cli)
         code = check_bounds(&w);
     if (!code)
         code = take_all(&w);
-    if (!code && (write_family(&w) || hand_over(&w)))
+    if (!code && (groat__cuda_write_family(&w) || hand_over(&w)))
         code = groat__cli_fail(cli, &w.error);
     if (!code)
         code = run(&w);

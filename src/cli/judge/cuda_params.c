@@ -85,7 +85,8 @@ static const char *dtype_of(const char *type)
 static bool is_dressing(const groat__cuda_token *t)
 {
     return is(t, "const") || is(t, "volatile") || is(t, "__restrict__") ||
-           is(t, "__restrict") || is(t, "restrict");
+           is(t, "__restrict") || is(t, "restrict") ||
+           is(t, "__grid_constant__");
 }
 
 void groat__cuda_see(groat__cuda_param *param, groat__cuda_seen *s,
@@ -98,6 +99,7 @@ void groat__cuda_see(groat__cuda_param *param, groat__cuda_seen *s,
         return;
     if (is(t, "const") && !param->pointer)
         param->constant = true;
+    param->in_place = param->in_place || is(t, "__grid_constant__");
     param->deep = param->deep || (*t->at == '*' && param->pointer);
     if (*t->at == '*' || *t->at == '[')
         param->pointer = true;
@@ -130,6 +132,8 @@ bool groat__cuda_finish(groat__cuda_param *param, groat__cuda_seen *s,
     failed = s->base.failed || param->name.failed || param->type.failed;
     if (!failed)
         param->dtype = dtype_of(s->base.data);
+    param->map =
+        !failed && !param->pointer && strcmp(s->base.data, "CUtensorMap") == 0;
     groat__str_free(&s->base);
     *s = (groat__cuda_seen){0};
     return !failed;

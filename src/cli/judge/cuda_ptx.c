@@ -19,7 +19,7 @@
 typedef groat__cuda_token token;
 typedef groat__cuda_cursor cursor;
 
-enum { OPERANDS = 64 };
+enum { OPERANDS = 160 };
 
 #define BLANKS " \t\n"
 
@@ -398,7 +398,8 @@ static const char *add_instruction(const char *at, statement *s,
     if (groat__is_word(*at) && label_end(at) != NULL) {
         groat__str_addf(&s->labels, "%s groat_ptx_label_%.*s",
                         s->labels.len > 0 ? "," : "", (int)word_length(at), at);
-        groat__str_addf(out, "groat_ptx_label_%.*s:", (int)word_length(at), at);
+        groat__str_addf(out, "groat_ptx_label_%.*s: __attribute__((unused))",
+                        (int)word_length(at), at);
         return label_end(at);
     }
     if (*at == '@')

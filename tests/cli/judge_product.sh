@@ -1,0 +1,90 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# groat judge on a kernel for sm_90a that copies boxes and multiplies them with
+# wgmma, tests/kernels/cuda/product.cu, and on versions of it with a fault.
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/judge_common.sh"
+
+cd "$work" || exit 1
+needs "${GROAT_CXX:-c++}"
+needs python3
+
+python3 - <<'END'
+import random, struct
+random.seed(5)
+bf16 = lambda x: struct.unpack("<I", struct.pack("<f", x))[0] >> 16
+a, b = ([[random.randint(-4, 4) for _ in range(256)] for _ in range(64)] for _ in "ab")
+for name, m in ("a.raw", a), ("b.raw", b):
+    open(name, "wb").write(b"".join(struct.pack("<H", bf16(x)) for row in m for x in row))
+open("c.raw", "wb").write(struct.pack("<4096f", *(
+    sum(x * y for x, y in zip(r, s)) for r in a for s in b)))
+END
+
+# product NAME CODE [FORM-OF-A]: judges ./product.cu.
+product() {
+    name=$1 code=$2
+    form=${3-bf16 in box(64, 64) swizzle(128)}
+    expect "$name" "$code" judge product.cu --entry product --block 160 --buffer "a=64,256:$form" \
+        --buffer "b=64,256:bf16 in box(64, 64) swizzle(128)" --buffer "c=64,64:f32 out exact" \
+        --arg steps=4 --input a=a.raw --input b=b.raw --expect c=c.raw
+}
+
+# broken NAME EDIT TEXT: a version of it with an edit is told with the text.
+broken() {
+    broken_name=$1
+    sed "$2" "$top_srcdir/tests/kernels/cuda/product.cu" >product.cu
+    cmp -s product.cu "$top_srcdir/tests/kernels/cuda/product.cu" &&
+        fail "$broken_name: is an edit" "$2"
+    product "$broken_name" 1
+    says "$broken_name: is told" "$3"
+}
+
+cp "$top_srcdir/tests/kernels/cuda/product.cu" .
+product "copies of boxes and their products" 0
+answers "are right" "verified  yes, all 16384 bytes"
+product "no box" 2 "bf16 in"
+says "is told" "has no box, the elements that a copy takes; expected --buffer a=SHAPE:DTYPE box(SHAPE)"
+product "no type" 2 " in box(64, 64)"
+says "is told, too" "has no known element type"
+product "a box past what a copy takes" 2 "bf16 in box(64, 512)"
+says "is told as well" "512"
+product "a pattern that is none" 2 "bf16 in box(64, 64) swizzle(96)"
+says "is told with what there is" "96"
+product "another pattern" 1 "bf16 in box(64, 64)"
+answers "gives other numbers" "bytes are wrong"
+product "a smaller box" 1 "bf16 in box(32, 64) swizzle(128)"
+says "brings fewer bytes" "of 16384 expected bytes"
+expect "a map as a number" 2 judge product.cu --entry product --block 160 --arg a=1
+says "is refused" "--arg a is a tensor map"
+sed 's/const __grid_constant__ CUtensorMap a/const CUtensorMap a/' \
+    "$top_srcdir/tests/kernels/cuda/product.cu" >product.cu
+product "a map that is no __grid_constant__" 2
+says "is refused, too" "parameter a is a tensor map without __grid_constant__"
+
+broken "no wait for the products" 's/asm volatile("wgmma.wait_group.*/;/' \
+    "which a wgmma of wave 3 still reads: its wgmma_wait, or a release behind it, is missing"
+broken "no group of products" 's/asm volatile("wgmma.commit_group.*/;/' "its wgmma_wait, or"
+broken "no fence of the sums" 's/asm volatile("wgmma.fence.*/;/' "a wgmma_fence is missing"
+broken "no wait for the copies" 's/wait(&full.*/;/' "multiplies by"
+broken "a release too early" 's/wait(&full.*/& arrive(\&empty[slot]);/' "still reads"
+broken "half of the bytes expected" 's/2 \* side \* side \* 2/side * side * 2/' \
+    "copies of 16384 bytes were issued, 8192 expected"
+broken "rows that are not aligned to their pattern" 's/alignas(1024)/alignas(128)/' \
+    "operands begin in row 0"
+broken "a box between 16 bytes" 's/copy(&a, .*side \* s/&+4/' "boxes begin at multiples of 16 bytes"
+broken "a store that the engine does not see" 's/__syncthreads();/rows[0][t] = 0; &/' \
+    "an async_proxy_fence between is missing"
+broken "sums in variables" 's/float d\[32\];/float d[32], one;/; s/"+f"(d\[5\])/"+f"(one)/; s/(d\[5\])/(one)/' \
+    "variables that are no array of floats"
+
+# wrong_numbers NAME EDIT: one whose numbers alone tell.
+wrong_numbers() {
+    sed "$2" "$top_srcdir/tests/kernels/cuda/product.cu" >product.cu
+    product "$1" 1
+    answers "$1: gives other numbers" "bytes are wrong"
+}
+wrong_numbers "a wrong stride" 's/1024 >> 4/512 >> 4/'
+wrong_numbers "a transposed operand" 's/p, 1, 1, 0, 0/p, 1, 1, 0, 1/'
+wrong_numbers "sums that begin anew" 's/s + k > 0/k > 0/'
+finish
