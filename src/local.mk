@@ -262,6 +262,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/judge/spans.h \
 	%D%/judge/threads.c \
 	%D%/judge/threads.h \
+	%D%/judge/stores.c \
+	%D%/judge/stores.h \
 	%D%/judge/tma.c \
 	%D%/judge/tma.h \
 	%D%/judge/trace.c \

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-enum { GROAT_CPU_HOOKS_VERSION = 18 };
+enum { GROAT_CPU_HOOKS_VERSION = 19 };
 
 enum { GROAT_CPU_EXACT = 256 };
 
@@ -132,6 +132,15 @@ struct groat_cpu_ops {
     void (*tma_prefetch)(struct groat_cpu_env *env, const void *map);
     void (*bulk_load)(struct groat_cpu_env *env, unsigned to,
                       unsigned long long from, unsigned bytes, unsigned bar);
+    /* Copies from shared memory: to a box, or to device memory. */
+    void (*tma_store)(struct groat_cpu_env *env, const void *map,
+                      unsigned from, const int *at, unsigned rank);
+    void (*bulk_store)(struct groat_cpu_env *env, unsigned long long to,
+                       unsigned from, unsigned bytes);
+    /* The thread's stores since the last call are a group. */
+    void (*store_commit)(struct groat_cpu_env *env);
+    /* Waits until all but the thread's youngest groups are done. */
+    void (*store_wait)(struct groat_cpu_env *env, unsigned groups);
     void (*wgmma_fence)(struct groat_cpu_env *env);
     void (*wgmma_commit)(struct groat_cpu_env *env);
     void (*wgmma_wait)(struct groat_cpu_env *env, unsigned groups);

@@ -145,6 +145,29 @@ GROAT_LANES void fence_proxy_async_shared_cta()
 GROAT_PTX_BULK(cta)
 GROAT_PTX_BULK(cluster)
 
+GROAT_LANES void
+    cp_async_bulk_global_shared_cta_bulk_group(unsigned long long to,
+                                               unsigned long long shared,
+                                               unsigned bytes)
+{
+    cpu_env->ops->bulk_store(cpu_env, to, of_shared(shared), bytes);
+}
+
+GROAT_LANES void cp_async_bulk_commit_group()
+{
+    cpu_env->ops->store_commit(cpu_env);
+}
+
+GROAT_LANES void cp_async_bulk_wait_group(unsigned groups)
+{
+    cpu_env->ops->store_wait(cpu_env, groups);
+}
+
+GROAT_LANES void cp_async_bulk_wait_group_read(unsigned groups)
+{
+    cpu_env->ops->store_wait(cpu_env, groups);
+}
+
 GROAT_LANES const void *map_at(unsigned long long address)
 {
     return ((const CUtensorMap *)address)->map;
@@ -171,6 +194,29 @@ GROAT_LANES void load_box(unsigned long long to, unsigned long long map, X... x)
                            of_shared(all[rank]), at, rank, GROAT_CPU_TMA_ONE, 0);
 }
 
+// The map and coordinates, then the source.
+template <unsigned rank, class... X>
+GROAT_LANES void store_box(unsigned long long map, X... x)
+{
+    const unsigned long long all[] = {(unsigned long long)x...};
+    int at[rank];
+
+    static_assert(sizeof...(X) > rank, "a copy of a box has as many coordinates "
+                                       "as its name says");
+    for (unsigned i = 0; i < rank; i++)
+        at[i] = (int)all[i];
+    cpu_env->ops->tma_store(cpu_env, map_at(map), of_shared(all[rank]), at, rank);
+}
+
+#define GROAT_PTX_STORE_BOX(rank, more) \
+    template <class... X> \
+    GROAT_LANES void \
+        cp_async_bulk_tensor_##rank##d_global_shared_cta##more##_bulk_group( \
+            unsigned long long map, X... x) \
+    { \
+        store_box<rank>(map, x...); \
+    }
+
 #define GROAT_PTX_BOX(rank, to, more) \
     template <class... X> \
     GROAT_LANES void \
@@ -187,6 +233,8 @@ GROAT_LANES void load_box(unsigned long long to, unsigned long long map, X... x)
     GROAT_PTX_BOX(rank, to, _tile_mbarrier_complete_tx_bytes_L2_cache_hint)
 
 #define GROAT_PTX_BOXES(rank) \
+    GROAT_PTX_STORE_BOX(rank, ) \
+    GROAT_PTX_STORE_BOX(rank, _tile) \
     GROAT_PTX_BOXES_TO(rank, cta) \
     GROAT_PTX_BOXES_TO(rank, cluster)
 

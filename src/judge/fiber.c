@@ -155,6 +155,8 @@ void groat__judge_start(groat__judge *j, size_t fiber)
                 (unsigned)(address >> 32), (unsigned)address);
     f->state = GROAT__READY;
     f->site = 0;
+    f->open_store = 0;
+    f->store_group_count = 0;
     f->acts = false;
     f->leads = false;
     f->flight_count = 0;
@@ -196,6 +198,7 @@ void groat__judge_drop_fibers(groat__judge *j)
 {
     for (size_t i = 0; j->fibers != NULL && i < j->fiber_count; i++) {
         free(j->fibers[i].flights);
+        free(j->fibers[i].store_groups);
         if (__tsan_destroy_fiber && j->fibers[i].tsan != NULL)
             __tsan_destroy_fiber(j->fibers[i].tsan);
     }

@@ -35,6 +35,7 @@
 #include "judge/pointers.h"
 #include "judge/races.h"
 #include "judge/schedule.h"
+#include "judge/stores.h"
 #include "judge/tma.h"
 #include "judge/uniform.h"
 #include "judge/unwritten.h"
@@ -73,6 +74,10 @@ static const struct groat_cpu_ops hooks = {
     groat__judge_tma_load,
     groat__judge_tma_prefetch,
     groat__judge_bulk_load,
+    groat__judge_tma_store,
+    groat__judge_bulk_store,
+    groat__judge_store_commit,
+    groat__judge_store_wait,
     groat__judge_wgmma_fence,
     groat__judge_wgmma_commit,
     groat__judge_wgmma_wait,
@@ -127,6 +132,7 @@ static void run_thread(groat__judge *j)
     groat__judge_memory_check_end(j);
     groat__judge_wgmma_check_end(j);
     groat__judge_engine_check_end(j);
+    groat__judge_stores_check_end(j);
     groat__judge_mbarrier_check_end(j);
     j->block->ended++;
 }
@@ -160,6 +166,7 @@ static void run_cluster(groat__judge *j, const unsigned corner[3],
         j->waves[w].count = 0;
         j->traces[w].told = 0;
         j->wgmma[w] = (groat__wgmma_wave){.group = 1};
+        j->stores[w] = 0;
     }
     memset(j->meetings, 0,
            (2 * j->wave_count + j->fiber_count) * sizeof(*j->meetings));
@@ -209,10 +216,12 @@ static bool set_up(groat__judge *j, uint32_t **order)
     j->waves = calloc(j->wave_count, sizeof(*j->waves));
     j->traces = calloc(j->wave_count, sizeof(*j->traces));
     j->wgmma = calloc(j->wave_count, sizeof(*j->wgmma));
+    j->stores = calloc(j->wave_count, sizeof(*j->stores));
     j->meetings =
         calloc(2 * j->wave_count + j->fiber_count, sizeof(*j->meetings));
     *order = calloc(j->wave_count, sizeof(**order));
-    return j->waves && j->traces && j->wgmma && j->meetings && *order;
+    return j->waves && j->traces && j->wgmma && j->stores && j->meetings &&
+           *order;
 }
 
 static void tear_down(groat__judge *j)
@@ -240,6 +249,7 @@ static void tear_down(groat__judge *j)
     free(j->waves);
     free(j->traces);
     free(j->wgmma);
+    free(j->stores);
     free(j->meetings);
     free(j->barriers);
     free(j->copies.items);

@@ -165,6 +165,14 @@ static void check_readers(groat__judge *j, const groat__judge_block *block,
         groat__judge_unwritten_report(j, block, at);
         groat__judge_add_place(j, r->site,
                                atomic ? "the other access" : "the read");
+        if (r->agent >= groat__judge_agent_stores(j, 0))
+            groat__judge_report(
+                j,
+                "%s byte %u of shared memory, which a copy to device memory of "
+                "wave %zu still reads: its wait, or a release behind it, is "
+                "missing",
+                verb, at,
+                (r->agent - groat__judge_agent_stores(j, 0)) % j->block_waves);
         if (!groat__judge_is_thread(j, r->agent))
             groat__judge_report(
                 j,
@@ -538,6 +546,16 @@ void groat__judge_global_load(struct groat_cpu_env *env,
     count_one(j);
 }
 
+void groat__judge_write_device(groat__judge *j, uint64_t address,
+                               const void *from, uint32_t bytes)
+{
+    groat__judge_unwritten_keep(j, address, bytes);
+    groat__judge_device_keep(j, address, bytes);
+    groat__judge_device_store(j, address, bytes,
+                              (const void *)(uintptr_t)address, from);
+    memcpy((void *)(uintptr_t)address, from, bytes);
+}
+
 void groat__judge_global_store(struct groat_cpu_env *env,
                                unsigned long long address, const void *from,
                                unsigned bytes)
@@ -546,11 +564,7 @@ void groat__judge_global_store(struct groat_cpu_env *env,
 
     groat__judge_check_device(j, address, bytes, "writes");
     groat__judge_check_alignment(j, address, bytes, "writes");
-    groat__judge_unwritten_keep(j, address, bytes);
-    groat__judge_device_keep(j, address, bytes);
-    groat__judge_device_store(j, address, bytes,
-                              (const void *)(uintptr_t)address, from);
-    memcpy((void *)(uintptr_t)address, from, bytes);
+    groat__judge_write_device(j, address, from, bytes);
     groat__judge_note(j, GROAT_ACCESS_STORE, 0, bytes, address, true);
     count_one(j);
 }

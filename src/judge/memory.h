@@ -41,6 +41,9 @@ void groat__judge_read(groat__judge *j, uint32_t address, void *to,
 /* Reports if the current fiber may not write a byte of the block. */
 void groat__judge_check_write(groat__judge *j, groat__judge_block *block,
                               uint32_t at, const char *verb);
+/* Writes device memory that may be written, with all checks of order. */
+void groat__judge_write_device(groat__judge *j, uint64_t address,
+                               const void *from, uint32_t bytes);
 /* Check an access that the kernel itself makes through a pointer; kind is
  * GROAT_CPU_READ, _WRITE or _ATOMIC. */
 void groat__judge_touch_shared(groat__judge *j, uint32_t address,

@@ -130,6 +130,12 @@ typedef struct groat__fiber {
     size_t product_count;
     size_t target; /* product that the current wgmma adds to */
     bool wgmma_fenced;
+    /* Copies to device memory that are not done, by their number in the wave:
+     * the first of those in no group, or 0, and of each group, oldest first. */
+    uint32_t open_store;
+    uint32_t *store_groups;
+    size_t store_group_count;
+    size_t store_group_cap;
     void *asan_fake;
     void *tsan;
 } groat__fiber;
@@ -412,6 +418,7 @@ typedef struct groat__judge {
     groat__meeting *meetings; /* of each wave, then of each warpgroup, then of
                                * the lanes of a mask, by the first to arrive  */
     groat__wgmma_wave *wgmma;
+    uint32_t *stores;   /* of each wave: copies to device memory */
     size_t wave_count;  /* of the cluster */
     size_t block_waves; /* of a block */
     groat__mbarrier *barriers;

@@ -5,8 +5,9 @@
  *
  * An agent makes accesses in an order of its own.  An AMD wave is an agent (its
  * lanes run in lock step), and so is an NVIDIA thread; with vector clocks, so
- * are the wgmma of a wave, and the copy engine on behalf of each mbarrier.  An
- * access is identified by its agent and that agent's clock at the time.
+ * are the wgmma of a wave, its copies from shared to device memory, and the
+ * copy engine on behalf of each mbarrier.  An access is identified by its agent
+ * and that agent's clock at the time.
  *
  * While there are block barriers only, the clock is the block's epoch (barriers
  * passed), and all threads know what lies before the last barrier.  From the
@@ -48,9 +49,20 @@ uint32_t groat__judge_agent_wgmma(const groat__judge *j, size_t wave)
     return (uint32_t)(2 * j->fiber_count + wave);
 }
 
+uint32_t groat__judge_agent_stores(const groat__judge *j, size_t wave)
+{
+    return (uint32_t)(2 * j->fiber_count + j->wave_count + wave);
+}
+
+/* Number of agents but the mbarriers, which come behind them. */
+static size_t agents_of(const groat__judge *j)
+{
+    return 2 * (j->fiber_count + j->wave_count);
+}
+
 uint32_t groat__judge_agent_barrier(const groat__judge *j, size_t barrier)
 {
-    return (uint32_t)(2 * j->fiber_count + j->wave_count + barrier);
+    return (uint32_t)(agents_of(j) + barrier);
 }
 
 bool groat__judge_is_thread(const groat__judge *j, uint32_t agent)
@@ -60,7 +72,7 @@ bool groat__judge_is_thread(const groat__judge *j, uint32_t agent)
 
 bool groat__judge_is_barrier(const groat__judge *j, uint32_t agent)
 {
-    return agent >= 2 * j->fiber_count + j->wave_count;
+    return agent >= agents_of(j);
 }
 
 /* ---- clocks ------------------------------------------------------------ */
@@ -100,7 +112,7 @@ static uint32_t *widened(groat__judge *j, const uint32_t *old, size_t rows,
 
 void groat__judge_clocks_widen(groat__judge *j)
 {
-    size_t agents = 2 * j->fiber_count + j->wave_count;
+    size_t agents = agents_of(j);
     size_t width = agents + 2 * (j->clock_width - agents);
     uint32_t *wide;
 
@@ -129,7 +141,7 @@ void groat__judge_clocks_widen(groat__judge *j)
  * the last barrier. */
 void groat__judge_clocks_on(groat__judge *j)
 {
-    size_t agents = 2 * j->fiber_count + j->wave_count;
+    size_t agents = agents_of(j);
 
     if (j->clocks_on)
         return;

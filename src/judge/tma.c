@@ -95,7 +95,7 @@ static void tell(groat__judge *j, const groat__engine_copy *copy)
     }
 }
 
-static void check_source(groat__judge *j, const groat__engine_copy *copy)
+static void check_device(groat__judge *j, const groat__engine_copy *copy)
 {
     for (uint32_t i = 0; i < copy->bytes / GROAT__JUDGE_CHUNK; i++) {
         groat__piece from = groat__judge_piece_of(copy, i);
@@ -106,13 +106,12 @@ static void check_source(groat__judge *j, const groat__engine_copy *copy)
     }
 }
 
-static void check_to(groat__judge *j, uint32_t to, uint64_t bytes,
-                     uint32_t align)
+static void check_shared(groat__judge *j, uint32_t to, uint64_t bytes,
+                         uint32_t align)
 {
     if (to % align != 0)
         groat__judge_report(
-            j, "copies to byte %u of shared memory, no multiple of %u", to,
-            align);
+            j, "copies byte %u of shared memory, no multiple of %u", to, align);
     groat__judge_check_inside(j, to, bytes, "copies a box of");
 }
 
@@ -142,9 +141,8 @@ static bool is_map(const struct groat_cpu_tensor_map *map)
     return good && map->box[0] * map->elem_bytes % GROAT__JUDGE_CHUNK == 0;
 }
 
-/* Reads a tensor map and checks that the library made it for a cpu target. */
-static struct groat_cpu_tensor_map decode(groat__judge *j, const void *at,
-                                          const char *verb)
+struct groat_cpu_tensor_map
+groat__judge_decode_map(groat__judge *j, const void *at, const char *verb)
 {
     const stack_t *stack = &groat__judge_fiber(j)->stand.context.uc_stack;
     struct groat_cpu_tensor_map map;
@@ -170,6 +168,7 @@ static struct groat_cpu_tensor_map decode(groat__judge *j, const void *at,
     return map;
 }
 
+/* Bytes of a box. */
 static uint64_t box_bytes(const struct groat_cpu_tensor_map *map)
 {
     uint64_t bytes = map->elem_bytes;
@@ -226,14 +225,14 @@ static void send(groat__judge *j, groat__engine_copy *copy, uint32_t bar,
     tell(j, copy);
 }
 
-void groat__judge_tma_load(struct groat_cpu_env *env, const void *map,
-                           unsigned to, unsigned bar, const int *at,
-                           unsigned rank, unsigned reach, unsigned ctas)
+groat__engine_copy groat__judge_box(groat__judge *j, const void *map,
+                                    uint32_t shared, const int *at,
+                                    uint32_t rank)
 {
-    groat__judge *j = groat__judge_enter(env);
-    groat__engine_copy copy = {.map = decode(j, map, "copies a box of"),
-                               .to = to,
-                               .issuer = (uint32_t)j->current};
+    groat__engine_copy copy = {
+        .map = groat__judge_decode_map(j, map, "copies a box of"),
+        .to = shared,
+        .issuer = (uint32_t)j->current};
     uint64_t bytes = box_bytes(&copy.map);
 
     if (rank != copy.map.rank)
@@ -242,15 +241,47 @@ void groat__judge_tma_load(struct groat_cpu_env *env, const void *map,
             copy.map.rank);
     memcpy(copy.at, at, rank * sizeof(*at));
     check_columns(j, &copy);
-    check_to(j, to, bytes, TO_ALIGN);
+    check_shared(j, shared, bytes, TO_ALIGN);
     copy.bytes = (uint32_t)bytes;
-    check_source(j, &copy);
+    check_device(j, &copy);
+    return copy;
+}
+
+void groat__judge_tma_load(struct groat_cpu_env *env, const void *map,
+                           unsigned to, unsigned bar, const int *at,
+                           unsigned rank, unsigned reach, unsigned ctas)
+{
+    groat__judge *j = groat__judge_enter(env);
+    groat__engine_copy copy = groat__judge_box(j, map, to, at, rank);
+
     send(j, &copy, bar, reach, ctas);
 }
 
 void groat__judge_tma_prefetch(struct groat_cpu_env *env, const void *map)
 {
-    (void)decode(groat__judge_enter(env), map, "prefetches");
+    (void)groat__judge_decode_map(groat__judge_enter(env), map, "prefetches");
+}
+
+groat__engine_copy groat__judge_bulk(groat__judge *j, uint32_t shared,
+                                     uint64_t device, uint32_t bytes)
+{
+    groat__engine_copy copy = {.map = {.address = device, .elem_bytes = 1},
+                               .to = shared,
+                               .bytes = bytes,
+                               .issuer = (uint32_t)j->current};
+
+    if (!j->launch->arch->tma)
+        groat__judge_report(j, "copies in bulk; %s cannot",
+                            j->launch->arch->name);
+    if (bytes % GROAT__JUDGE_CHUNK != 0 || device % GROAT__JUDGE_CHUNK != 0)
+        groat__judge_report(
+            j,
+            "copies %u bytes at device address 0x%llx in bulk; multiples "
+            "of %d are possible",
+            bytes, (unsigned long long)device, GROAT__JUDGE_CHUNK);
+    check_shared(j, shared, bytes, GROAT__JUDGE_CHUNK);
+    groat__judge_check_device(j, device, bytes, "copies");
+    return copy;
 }
 
 void groat__judge_bulk_load(struct groat_cpu_env *env, unsigned to,
@@ -258,22 +289,8 @@ void groat__judge_bulk_load(struct groat_cpu_env *env, unsigned to,
                             unsigned bar)
 {
     groat__judge *j = groat__judge_enter(env);
-    groat__engine_copy copy = {.map = {.address = from, .elem_bytes = 1},
-                               .to = to,
-                               .bytes = bytes,
-                               .issuer = (uint32_t)j->current};
+    groat__engine_copy copy = groat__judge_bulk(j, to, from, bytes);
 
-    if (!j->launch->arch->tma)
-        groat__judge_report(j, "copies in bulk; %s cannot",
-                            j->launch->arch->name);
-    if (bytes % GROAT__JUDGE_CHUNK != 0 || from % GROAT__JUDGE_CHUNK != 0)
-        groat__judge_report(
-            j,
-            "copies %u bytes from device address 0x%llx in bulk; multiples "
-            "of %d are possible",
-            bytes, from, GROAT__JUDGE_CHUNK);
-    check_to(j, to, bytes, GROAT__JUDGE_CHUNK);
-    groat__judge_check_device(j, from, bytes, "copies");
     send(j, &copy, bar, GROAT_CPU_TMA_ONE, 0);
 }
 

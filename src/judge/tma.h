@@ -15,6 +15,16 @@ void groat__judge_tma_prefetch(struct groat_cpu_env *env, const void *map);
 void groat__judge_bulk_load(struct groat_cpu_env *env, unsigned to,
                             unsigned long long from, unsigned bytes,
                             unsigned bar);
+/* Describe a copy between a box, or bytes of device memory, and the block's
+ * shared memory; report what it may not be. */
+groat__engine_copy groat__judge_box(groat__judge *j, const void *map,
+                                    uint32_t shared, const int *at,
+                                    uint32_t rank);
+groat__engine_copy groat__judge_bulk(groat__judge *j, uint32_t shared,
+                                     uint64_t device, uint32_t bytes);
+/* Reads a tensor map and checks that the library made it for a cpu target. */
+struct groat_cpu_tensor_map
+groat__judge_decode_map(groat__judge *j, const void *at, const char *verb);
 /* Lets the bytes of one copy arrive; false when no copy is outstanding. */
 bool groat__judge_engine_step(groat__judge *j);
 /* Reports if the block's last thread ends with copies into it in flight. */

@@ -114,9 +114,68 @@ broken "mbarriers that the engine cannot see" 's/fence.mbarrier_init.release.clu
 broken "mbarriers that others cannot see" 's/    __syncthreads();/    ;/' \
     "waits for the mbarrier at byte 16, which thread 0 made and did not make visible"
 broken "a slot between 16 bytes" 's/slot\[t % 2\], x/slot[t % 2] + 1, x/' \
-    "to byte 132 of shared memory, no multiple of 16"
+    "byte 132 of shared memory, no multiple of 16"
 broken "a tile past the end" 's/x + 128 \* t/x + 132 * t/' \
     "that is x[924] of x[1024]"
+
+# ---- copies from shared to device memory, of bytes and of boxes
+
+cat >sound.cu <<'END'
+#include <cuda.h>
+#include <cstdint>
+__device__ uint32_t at(const void *p) { return (uint32_t)__cvta_generic_to_shared(p); }
+__global__ void k(const float *x, const __grid_constant__ CUtensorMap y, float *z, int n)
+{
+    __shared__ alignas(128) float tile[2][64];
+    const int t = threadIdx.x;
+
+    for (int i = 0; i < n; i++) {
+        if (t == 0)
+            asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
+        __syncthreads();
+        tile[i % 2][t] = 2 * x[64 * i + t];
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+        __syncthreads(); // of the tile
+        if (t == 0) {
+            asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group"
+                         " [%0, {%2, %3}], [%1];" ::"l"(&y), "r"(at(tile[i % 2])),
+                         "r"(0), "r"(4 * i) : "memory");
+            asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"
+                         ::"l"(z + 64 * i), "r"(at(tile[i % 2])), "r"(256) : "memory");
+            asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+        }
+    }
+    if (t == 0)
+        asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+END
+# stores FILE CODE NAME: judges a file of this kernel.
+stores() {
+    expect "$3" "$2" judge "$1" --block 64 --buffer "x=512:f32 in ramp" --arg n=8 \
+        --buffer "y=32,16:f32 out box(4, 16)" --buffer "z=512:f32 out" --output y=y.raw \
+        --output z=z.raw
+}
+stores sound.cu 0 "copies to device memory"
+od -An -v -tf4 -w4 y.raw | awk '$1 != 2 * (NR - 1) { bad = 1 } END { exit bad || NR != 512 }' &&
+    cmp -s y.raw z.raw && pass "bring what was stored" ||
+    fail "bring what was stored" "$(od -An -tf4 y.raw | head -n 3)"
+# broken_store NAME EDIT TEXT: as broken, of this kernel.
+broken_store() {
+    sed "$2" sound.cu >broken.cu
+    cmp -s sound.cu broken.cu && fail "$1: is an edit" "$2"
+    stores broken.cu 1 "$1"
+    says "$1: is told" "$3"
+}
+reads="which a copy to device memory of wave 0 still reads: its wait, or a release behind it, is missing"
+broken_store "a wait for a group too few" 's/read 1;/read 2;/' "$reads"
+broken_store "no group" 's/asm volatile("cp.async.bulk.commit_group.*/;/' "$reads"
+broken_store "no wait at the end" 's/wait_group 0/wait_group 1/' \
+    "ends with a copy to device memory that it did not wait for"
+broken_store "no fence" 's/fence.proxy.async.shared::cta/membar.cta/' \
+    "copies byte 0 of shared memory to device memory, which thread 0 stored: an async_proxy_fence"
+broken_store "no barrier" 's/__syncthreads(); \/\/.*/;/' "which nobody has written yet"
+broken_store "no multiple of 16 bytes" 's/"r"(256)/"r"(250)/' "multiples of 16 are possible"
+broken_store "bytes past the end" 's/z + 64/z + 68/' "whose end it runs past"
 
 # ---- the state of a phase, and tests that do not wait
 
