@@ -75,12 +75,6 @@ static operand take_apart(groat__judge *j, uint64_t descriptor, bool mn_major,
             "multiplies by the matrix descriptor 0x%llx for %s, which has bits "
             "besides address, offsets and swizzling",
             (unsigned long long)descriptor, name);
-    if (span > 16 && o.start % (8 * span) >= span)
-        groat__judge_report(
-            j,
-            "multiplies by %s at byte %u of shared memory: row %u of its "
-            "swizzled pattern of %u bytes; operands begin in row 0",
-            name, o.start, o.start % (8 * span) / span, 8 * span);
     return o;
 }
 

@@ -57,6 +57,10 @@ product "a smaller box" 1 "bf16 in box(32, 64) swizzle(128)"
 says "brings fewer bytes" "of 16384 expected bytes"
 expect "a map as a number" 2 judge product.cu --entry product --block 160 --arg a=1
 says "is refused" "--arg a is a tensor map"
+# Seen on an H200, with a descriptor's base offset of 0.
+sed 's/alignas(1024)/alignas(128)/' "$top_srcdir/tests/kernels/cuda/product.cu" >product.cu
+product "a tile within its pattern" 0
+answers "is right, too" "verified  yes, all 16384 bytes"
 sed 's/const __grid_constant__ CUtensorMap a/const CUtensorMap a/' \
     "$top_srcdir/tests/kernels/cuda/product.cu" >product.cu
 product "a map that is no __grid_constant__" 2
@@ -70,8 +74,6 @@ broken "no wait for the copies" 's/wait(&full.*/;/' "multiplies by"
 broken "a release too early" 's/wait(&full.*/& arrive(\&empty[slot]);/' "still reads"
 broken "half of the bytes expected" 's/2 \* side \* side \* 2/side * side * 2/' \
     "copies of 16384 bytes were issued, 8192 expected"
-broken "rows that are not aligned to their pattern" 's/alignas(1024)/alignas(128)/' \
-    "operands begin in row 0"
 broken "a box between 16 bytes" 's/copy(&a, .*side \* s/&+4/' "boxes begin at multiples of 16 bytes"
 broken "a store that the engine does not see" 's/__syncthreads();/rows[0][t] = 0; &/' \
     "an async_proxy_fence between is missing"
