@@ -78,6 +78,8 @@ template <class P, class T> GROAT_LANES P passed(T given)
 {
     if constexpr (are_same<P, T>)
         return given;
+    else if constexpr (are_same<P, CUtensorMap *>)
+        return const_cast<P>(given);
     else
         return convert<P>::of(given);
 }
@@ -98,6 +100,12 @@ GROAT_LANES auto made(void (*)(P...), F fill, const A &args)
 
     fill(whole, args);
     return whole;
+}
+
+// Where a value is that lives as long as the call.
+template <class T> GROAT_LANES const T *place(const T &value)
+{
+    return &value;
 }
 
 template <class... P, class... A>

@@ -19,7 +19,7 @@ enum {
     GROAT_PLAN_BUFFERS = 16,
     GROAT_PLAN_ARGS_BYTES = 4096,
     GROAT_DRIVER_ARGS = 64,
-    GROAT_RANK = 4 /* dimensions of a buffer */
+    GROAT_RANK = 5 /* dimensions of a buffer */
 };
 
 /* The default of an argument that the driver derives from the spec.  Drivers of

@@ -52,8 +52,8 @@ __device__ void copy(float *to, const float *from, uint64_t *bar, int bytes)
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
                  ::"r"(at(bar)), "r"(bytes) : "memory");
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
-                 " [%[to]], [%[from]], 512, [%[bar]];"
-                 ::[to] "r"(at(to)), [from] "l"(from), [bar] "r"(at(bar)) : "memory");
+                 " [%0], [%1], 512, [%2];"
+                 ::"r"(at(to)), "l"(from), "r"(at(bar)) : "memory");
 }
 
 __global__ void k(const float *x, float *y, int tiles)

@@ -171,8 +171,10 @@ static void add_passed(const groat__cuda_work *w, size_t i, groat__str *out)
     const groat__element *element = pointer && !null ? element_of(w, i) : NULL;
 
     if (w->source.params[i].map)
-        groat__str_addf(out, "CUtensorMap{{}, &args.%s}",
-                        w->source.params[i].name.data);
+        groat__str_addf(out, "%sCUtensorMap{{}, &args.%s}%s",
+                        w->source.params[i].map_at ? "groat::place(" : "",
+                        w->source.params[i].name.data,
+                        w->source.params[i].map_at ? ")" : "");
     else if (null)
         groat__str_add(out, "groat::pointer<1>{0}");
     else if (element)

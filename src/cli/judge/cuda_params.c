@@ -99,7 +99,8 @@ void groat__cuda_see(groat__cuda_param *param, groat__cuda_seen *s,
         return;
     if (is(t, "const") && !param->pointer)
         param->constant = true;
-    param->in_place = param->in_place || is(t, "__grid_constant__");
+    param->in_place =
+        param->in_place || *t->at == '*' || is(t, "__grid_constant__");
     param->deep = param->deep || (*t->at == '*' && param->pointer);
     if (*t->at == '*' || *t->at == '[')
         param->pointer = true;
@@ -133,7 +134,8 @@ bool groat__cuda_finish(groat__cuda_param *param, groat__cuda_seen *s,
     if (!failed)
         param->dtype = dtype_of(s->base.data);
     param->map =
-        !failed && !param->pointer && strcmp(s->base.data, "CUtensorMap") == 0;
+        !failed && !param->deep && strcmp(s->base.data, "CUtensorMap") == 0;
+    param->map_at = param->map && param->pointer;
     groat__str_free(&s->base);
     *s = (groat__cuda_seen){0};
     return !failed;

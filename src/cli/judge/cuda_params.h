@@ -17,8 +17,9 @@ typedef struct groat__cuda_param {
     bool pointer;
     bool deep;         /* points to pointers */
     bool constant;     /* points to const */
-    bool map;          /* a tensor map, by value */
-    bool in_place;     /* __grid_constant__: its address is the argument's */
+    bool map;          /* a tensor map, or points to one */
+    bool map_at;       /* points to one */
+    bool in_place;     /* it, or what it points to, is no copy */
     const char *dtype; /* of the value or pointee, as in element.h, or NULL  */
     size_t owner;      /* of a member: the parameter's number from 1; else 0 */
 } groat__cuda_param;

@@ -26,11 +26,10 @@ enum { OPERANDS = 160 };
 typedef struct statement {
     groat__str code;         /* its template, without quotes and escapes */
     token operand[OPERANDS]; /* expressions, the outputs first */
-    token name[OPERANDS];    /* of an operand, or empty */
     size_t count;
     size_t outputs;
-    groat__str registers; /* their names, each behind a blank; so labels */
-    groat__str labels;
+    groat__str registers; /* their names, each behind a blank */
+    groat__str labels;    /* names of variables for them, with commas */
 } statement;
 
 static bool is(const token *t, const char *word)
@@ -51,12 +50,17 @@ static token take(cursor *c)
 /* ---- the statement --------------------------------------------------------
  */
 
-/* Appends a text between quotes; of its escapes only line breaks count. */
+/* Appends a text between quotes; of its escapes only line breaks count.  A "%="
+ * goes, which makes a label unlike those of other statements. */
 static void add_quoted(groat__str *out, const token *t)
 {
     for (const char *at = t->at + 1; at + 1 < t->at + t->len; at++) {
         bool escape = *at == '\\';
 
+        if (at[0] == '%' && at[1] == '=') {
+            at++;
+            continue;
+        }
         groat__str_addn(out, !escape ? at : at[1] == 'n' ? "\n" : " ", 1);
         at += escape;
     }
@@ -119,18 +123,12 @@ static token read_template(cursor *c, const char *text, statement *s,
     return t;
 }
 
-/* Reads [name] "constraint"(expression), ...; returns the token behind. */
+/* Reads "constraint"(expression), ...; returns the token behind. */
 static token read_operands(cursor *c, statement *s, bool *good)
 {
     token t = take(c);
 
-    while (*good && t.len > 0 && (*t.at == '"' || *t.at == '[')) {
-        if (*t.at == '[' && s->count < OPERANDS) {
-            s->name[s->count] = take(c);
-            t = take(c);
-            *good = is(&t, "]");
-            t = take(c);
-        }
+    while (*good && t.len > 0 && *t.at == '"') {
         t = take(c);
         *good = is(&t, "(") && s->count < OPERANDS;
         if (!*good)
@@ -237,33 +235,6 @@ static bool has_name(const groat__str *names, const char *word)
     return false;
 }
 
-/* Appends the operand "1" or "[name]", as it stands behind "%"; returns its
- * end, or NULL. */
-static const char *add_numbered(const char *at, const statement *s,
-                                groat__str *out)
-{
-    size_t length = word_length(at + (*at == '['));
-    size_t number = 0;
-
-    if (*at == '[') {
-        at++;
-        while (number < s->count &&
-               (s->name[number].len != length || length == 0 ||
-                strncmp(s->name[number].at, at, length) != 0))
-            number++;
-        at += length;
-        at = number < s->count && *at == ']' ? at + 1 : NULL;
-    } else {
-        for (; isdigit((unsigned char)*at); at++)
-            number =
-                number < OPERANDS ? 10 * number + (size_t)(*at - '0') : number;
-    }
-    if (number >= s->count)
-        return NULL;
-    groat__str_addf(out, "groat_ptx_%zu", number);
-    return at;
-}
-
 /* Appends "%%laneid", or a register that is declared with a "%"; returns its
  * end. */
 static const char *add_special(const char *at, const statement *s,
@@ -277,15 +248,24 @@ static const char *add_special(const char *at, const statement *s,
     return at;
 }
 
-/* Appends "%1", "%[name]", "%%laneid", "name", "_", "16" or "0f3F800000";
+/* Appends "%1", "%%laneid", "name", "_", "16" or "0f3F800000";
  * returns its end, or NULL. */
 static const char *add_operand(const char *at, const statement *s,
                                groat__str *out)
 {
+    size_t number = 0;
+
     if (at[0] == '%' && (at[1] == '%' || isalpha((unsigned char)at[1])))
         return add_special(at + 1 + (at[1] == '%'), s, out);
-    if (at[0] == '%' && (at[1] == '[' || isdigit((unsigned char)at[1])))
-        return add_numbered(at + 1, s, out);
+    if (at[0] == '%' && isdigit((unsigned char)at[1])) {
+        for (at++; isdigit((unsigned char)*at); at++)
+            number =
+                number < OPERANDS ? 10 * number + (size_t)(*at - '0') : number;
+        if (number >= s->count)
+            return NULL;
+        groat__str_addf(out, "groat_ptx_%zu", number);
+        return at;
+    }
     if (at[0] == '0' && (at[1] == 'f' || at[1] == 'F')) {
         groat__str_add(out, "groat_ptx::operand_bits(0x");
         at = add_name(at + 2, out);

@@ -2,7 +2,8 @@
 // c = a * b^T of bf16 numbers, 64 x 64 x K, as kernels for Hopper are written by
 // hand: a warp fills two slots by copies of boxes (TMA), a warpgroup multiplies
 // them (wgmma), mbarriers synchronise the two.  tests/cli/judge_product.sh judges
-// it; main() runs it on a device: nvcc -arch=sm_90a product.cu
+// it; main() runs it on a device:
+// nvcc -gencode arch=compute_90a,code=sm_90a product.cu -lcuda
 #include <cuda.h>
 #include <cuda_bf16.h>
 #include <cstdint>
