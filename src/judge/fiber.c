@@ -226,6 +226,24 @@ void groat__judge_add_place(groat__judge *j, int32_t site, const char *format,
     va_end(args);
 }
 
+const char *groat__judge_call(const groat__judge *j, const char *function)
+{
+    static const struct {
+        const char *function, *ptx;
+    } calls[] = {{"async_proxy_fence", "fence.proxy.async"},
+                 {"mbarrier_init", "mbarrier.init"},
+                 {"mbarrier_init_fence", "fence.mbarrier_init"},
+                 {"warp_barrier", "__syncwarp()"},
+                 {"wgmma_fence", "wgmma.fence"},
+                 {"wgmma_wait", "wgmma.wait_group"}};
+
+    for (size_t i = 0; j->env.cuda != 0 && i < sizeof(calls) / sizeof(calls[0]);
+         i++)
+        if (strcmp(calls[i].function, function) == 0)
+            return calls[i].ptx;
+    return function;
+}
+
 /* Adds the place of the reported thread, in front of the others. */
 static void add_own_place(groat__judge *j, size_t fiber)
 {

@@ -28,6 +28,8 @@ _Noreturn void groat__judge_starve(groat__judge *j); /* no host memory */
  * *cap may grow.  Leaves the fiber if there is no host memory. */
 void *groat__judge_grow(groat__judge *j, void *items, size_t count, size_t *cap,
                         size_t bytes);
+/* What the kernel's author calls a function of groat: in CUDA C++ it is PTX. */
+const char *groat__judge_call(const groat__judge *j, const char *function);
 /* Records a finding about any fiber and returns; only the first one counts. */
 void groat__judge_blame(groat__judge *j, size_t fiber, const char *format, ...)
     GROAT_PRINTF(3, 4);

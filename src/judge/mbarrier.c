@@ -182,8 +182,9 @@ groat__mbarrier *groat__judge_mbarrier_at(groat__judge *j, uint32_t bar,
         groat__judge_report(
             j,
             "%s an mbarrier at byte %u of shared memory%s, where none was "
-            "made: mbarrier_init is missing, or comes later",
-            verb, bar, rank == own ? "" : " of another block");
+            "made: %s is missing, or comes later",
+            verb, bar, rank == own ? "" : " of another block",
+            groat__judge_call(j, "mbarrier_init"));
     if (j->blocks[rank].ended == j->threads)
         groat__judge_report(
             j,
@@ -195,9 +196,10 @@ groat__mbarrier *groat__judge_mbarrier_at(groat__judge *j, uint32_t bar,
         groat__judge_report(
             j,
             "%s the mbarrier at byte %u, which thread %zu made and did not "
-            "make visible%s: mbarrier_init_fence or a barrier is missing",
+            "make visible%s: %s or a barrier is missing",
             verb, bar, groat__judge_thread_of(j, found->maker),
-            engine ? " to the engine" : "");
+            engine ? " to the engine" : "",
+            groat__judge_call(j, "mbarrier_init_fence"));
     return found;
 }
 

@@ -177,9 +177,10 @@ static void check_readers(groat__judge *j, const groat__judge_block *block,
             groat__judge_report(
                 j,
                 "%s byte %u of shared memory, which a wgmma of wave %zu still "
-                "reads: its wgmma_wait, or a release behind it, is missing",
+                "reads: its %s, or a release behind it, is missing",
                 verb, at,
-                (r->agent - groat__judge_agent_wgmma(j, 0)) % j->block_waves);
+                (r->agent - groat__judge_agent_wgmma(j, 0)) % j->block_waves,
+                groat__judge_call(j, "wgmma_wait"));
         if (atomic)
             groat__judge_report(
                 j,

@@ -38,8 +38,9 @@ static void check_fenced(groat__judge *j, uint32_t at)
     groat__judge_report(
         j,
         "copies byte %u of shared memory to device memory, which thread %zu "
-        "stored: an async_proxy_fence between is missing",
-        at, groat__judge_thread_of(j, s->writer));
+        "stored: %s between is missing",
+        at, groat__judge_thread_of(j, s->writer),
+        groat__judge_call(j, "async_proxy_fence"));
 }
 
 /* Reads a chunk; its bytes stay read by the copy of that number. */

@@ -39,8 +39,9 @@ static void check_fenced(groat__judge *j, const groat__judge_block *block,
         groat__judge_report(
             j,
             "copies into byte %u of shared memory, which thread %zu stored to: "
-            "an async_proxy_fence between is missing",
-            at, groat__judge_thread_of(j, s->writer));
+            "%s between is missing",
+            at, groat__judge_thread_of(j, s->writer),
+            groat__judge_call(j, "async_proxy_fence"));
 }
 
 static void take_off(groat__judge *j, const groat__engine_copy *copy)

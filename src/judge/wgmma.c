@@ -155,8 +155,8 @@ static void report_operand(groat__judge *j, size_t first, uint32_t at,
         groat__judge_blame(
             j, s->writer,
             "stored to byte %u of shared memory, which wgmma reads as part of "
-            "%s: an async_proxy_fence between is missing",
-            at, name);
+            "%s: %s between is missing",
+            at, name, groat__judge_call(j, "async_proxy_fence"));
     }
     groat__judge_leave(j);
 }
@@ -238,8 +238,10 @@ static void check_poison(groat__judge *j, const groat__product *p)
 {
     if (!is_poisoned(p))
         groat__judge_report(
-            j, "changed registers that a wgmma was adding to: they may be "
-               "touched behind its wgmma_wait only");
+            j,
+            "changed registers that a wgmma was adding to: they may be "
+            "touched behind its %s only",
+            groat__judge_call(j, "wgmma_wait"));
 }
 
 static groat__product *product_at(groat__judge *j, float *registers,
@@ -282,7 +284,8 @@ static groat__product *begin(groat__judge *j, float *acc, uint32_t count,
              (f->product_count != known || memcmp(p->values, acc, bytes) != 0))
         groat__judge_report(j,
                             "comes to wgmma with registers that it wrote since "
-                            "the last wgmma_fence: a wgmma_fence is missing");
+                            "the last %s: one is missing",
+                            groat__judge_call(j, "wgmma_fence"));
     else
         memcpy(p->values, acc, bytes);
     if (!accumulate)
@@ -432,6 +435,6 @@ void groat__judge_wgmma_check_end(groat__judge *j)
 
     for (size_t i = 0; i < f->product_count; i++)
         if (f->products[i].in_flight)
-            groat__judge_report(j, "ends with a wgmma that no wgmma_wait "
-                                   "waited for");
+            groat__judge_report(j, "ends with a wgmma that no %s waited for",
+                                groat__judge_call(j, "wgmma_wait"));
 }

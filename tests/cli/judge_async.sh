@@ -110,7 +110,7 @@ broken "an arrival too few" 's/asm volatile("mbarrier.arrive.shared.*/;/' \
 broken "a count that is too small" 's/b64 \[%0\], 32;/b64 [%0], 31;/' \
     "and has not released: an arrival or a wait is missing"
 broken "mbarriers that the engine cannot see" 's/fence.mbarrier_init.release.cluster/membar.gl/' \
-    "did not make visible to the engine: mbarrier_init_fence or a barrier is missing"
+    "did not make visible to the engine: fence.mbarrier_init or a barrier is missing"
 broken "mbarriers that others cannot see" 's/    __syncthreads();/    ;/' \
     "waits for the mbarrier at byte 16, which thread 0 made and did not make visible"
 broken "a slot between 16 bytes" 's/slot\[t % 2\], x/slot[t % 2] + 1, x/' \
@@ -172,7 +172,7 @@ broken_store "no group" 's/asm volatile("cp.async.bulk.commit_group.*/;/' "$read
 broken_store "no wait at the end" 's/wait_group 0/wait_group 1/' \
     "ends with a copy to device memory that it did not wait for"
 broken_store "no fence" 's/fence.proxy.async.shared::cta/membar.cta/' \
-    "copies byte 0 of shared memory to device memory, which thread 0 stored: an async_proxy_fence"
+    "copies byte 0 of shared memory to device memory, which thread 0 stored: fence.proxy.async between is missing"
 broken_store "no barrier" 's/__syncthreads(); \/\/.*/;/' "which nobody has written yet"
 broken_store "no multiple of 16 bytes" 's/"r"(256)/"r"(250)/' "multiples of 16 are possible"
 broken_store "bytes past the end" 's/z + 64/z + 68/' "whose end it runs past"

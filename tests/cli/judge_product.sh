@@ -67,16 +67,16 @@ product "a map that is no __grid_constant__" 2
 says "is refused, too" "parameter a is a tensor map without __grid_constant__"
 
 broken "no wait for the products" 's/asm volatile("wgmma.wait_group.*/;/' \
-    "which a wgmma of wave 3 still reads: its wgmma_wait, or a release behind it, is missing"
-broken "no group of products" 's/asm volatile("wgmma.commit_group.*/;/' "its wgmma_wait, or"
-broken "no fence of the sums" 's/asm volatile("wgmma.fence.*/;/' "a wgmma_fence is missing"
+    "which a wgmma of wave 3 still reads: its wgmma.wait_group, or a release behind it, is missing"
+broken "no group of products" 's/asm volatile("wgmma.commit_group.*/;/' "its wgmma.wait_group, or"
+broken "no fence of the sums" 's/asm volatile("wgmma.fence.*/;/' "since the last wgmma.fence: one is missing"
 broken "no wait for the copies" 's/wait(&full.*/;/' "multiplies by"
 broken "a release too early" 's/wait(&full.*/& arrive(\&empty[slot]);/' "still reads"
 broken "half of the bytes expected" 's/2 \* side \* side \* 2/side * side * 2/' \
     "copies of 16384 bytes were issued, 8192 expected"
 broken "a box between 16 bytes" 's/copy(&a, .*side \* s/&+4/' "boxes begin at multiples of 16 bytes"
 broken "a store that the engine does not see" 's/__syncthreads();/rows[0][t] = 0; &/' \
-    "an async_proxy_fence between is missing"
+    "fence.proxy.async between is missing"
 broken "sums in variables" 's/float d\[32\];/float d[32], one;/; s/"+f"(d\[5\])/"+f"(one)/; s/(d\[5\])/(one)/' \
     "variables that are no array of floats"
 

@@ -470,7 +470,7 @@ START_TEST(test_flights)
                  "flight",
         [NO_PROXY_FENCE] =
             "copies into byte 1024 of shared memory, which thread 0 stored to: "
-            "an async_proxy_fence between is missing",
+            "async_proxy_fence between is missing",
         [READ_BEFORE] =
             "copies into byte 1024 of shared memory, which thread 40 read and "
             "has not released|reads byte 1024 of shared memory while a copy",
@@ -613,7 +613,7 @@ START_TEST(test_multicast)
                      "another block, where none was made|which thread 0 made "
                      "and did not make visible to the engine");
     rig_j.mode = PEER_IN_USE;
-    j_reports(share, "which thread 3 stored to: an async_proxy_fence");
+    j_reports(share, "which thread 3 stored to: async_proxy_fence");
     rig_j.mode = GONE;
     j_reports(share, "of its cluster, which has ended: cluster_barrier is "
                      "missing");

@@ -329,12 +329,12 @@ START_TEST(test_faults)
 {
     static const char *const words[FAULTS] = {
         [NO_PROXY_FENCE] = "of shared memory, which wgmma reads as part of A: "
-                           "an async_proxy_fence between is missing",
+                           "async_proxy_fence between is missing",
         [NO_BARRIER] = "multiplies by A with byte|which nobody has written",
         [NOT_WRITTEN] = "multiplies by A with byte|of shared memory, which "
                         "nobody has written",
         [NO_WGMMA_FENCE] = "comes to wgmma with registers that it wrote since "
-                           "the last wgmma_fence: a wgmma_fence is missing",
+                           "the last wgmma_fence: one is missing",
         [NO_COMMIT] = "ends with a wgmma that no wgmma_wait waited for",
         [NO_WAIT] = "ends with a wgmma that no wgmma_wait waited for",
         [WAIT_LEAVES_ONE] = "ends with a wgmma that no wgmma_wait waited for",
