@@ -7,7 +7,7 @@
  */
 #pragma once
 
-enum { GROAT_CPU_HOOKS_VERSION = 19 };
+enum { GROAT_CPU_HOOKS_VERSION = 20 };
 
 enum { GROAT_CPU_EXACT = 256 };
 
@@ -145,11 +145,13 @@ struct groat_cpu_ops {
     void (*wgmma_commit)(struct groat_cpu_env *env);
     void (*wgmma_wait)(struct groat_cpu_env *env, unsigned groups);
     /* acc = A * B, or acc += A * B; 64 x n x 32 bytes, n / 2 floats per thread.
-     * `acc` is undefined until the wait, which fills it. */
+     * `acc` is undefined until the wait, which fills it.  A is where desc_a
+     * says or, if `a` is not NULL, in four words of each thread, as in
+     * common/mma_sync.h. */
     void (*wgmma)(struct groat_cpu_env *env, unsigned number, unsigned n,
                   unsigned a_mn_major, unsigned b_mn_major,
-                  unsigned long long desc_a, unsigned long long desc_b,
-                  unsigned accumulate, float *acc);
+                  unsigned long long desc_a, const unsigned *a,
+                  unsigned long long desc_b, unsigned accumulate, float *acc);
     /* Reports an index outside of an array of type `array`; `from` is a return
      * address into the line that has it. */
     void (*out_of_bounds)(struct groat_cpu_env *env, const char *array,

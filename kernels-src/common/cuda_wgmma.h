@@ -9,10 +9,12 @@
 
 namespace groat_ptx {
 
+enum { GIVEN_MAX = 10 };
+
 struct group_product {
     float *sums;
-    unsigned count;              // of sums
-    unsigned long long given[9]; // what follows them
+    unsigned count;                     // of sums
+    unsigned long long given[GIVEN_MAX]; // what follows them
     unsigned more;
 };
 
@@ -28,42 +30,49 @@ GROAT_LANES void take(group_product &p, float &sum)
 
 template <class T> GROAT_LANES void take(group_product &p, const T &x)
 {
-    if (p.more < 9)
+    if (p.more < GIVEN_MAX)
         p.given[p.more++] = (unsigned long long)x;
 }
 
-// Behind the sums are descriptors of A and B, whether the sums count, the signs
-// of A and B, and of numbers of 16 bits which of them are transposed.
+// Behind the sums are A, as a descriptor or as four words, the descriptor of B,
+// whether the sums count, the signs of A and B, and of numbers of 16 bits which
+// of the two that are in shared memory are transposed.
 GROAT_LANES void multiply_group(const group_product &p, unsigned number,
-                                unsigned n, unsigned more)
+                                unsigned n, bool narrow)
 {
-    const unsigned long long *at = p.given;
+    const unsigned descriptors = narrow ? 5 : 7, words = narrow ? 8 : 9;
+    const bool in_words = p.more == words;
+    const unsigned long long *at = p.given + (in_words ? 4 : 1);
+    const unsigned long long *turned = at + 4;
+    const unsigned a[4] = {(unsigned)p.given[0], (unsigned)p.given[1],
+                           (unsigned)p.given[2], (unsigned)p.given[3]};
 
-    if (p.count != n / 2 || p.more != more)
-        refuse("multiplies A in registers, or adds other numbers than floats "
-               "(wgmma), which is not judged");
-    if (at[3] != 1 || at[4] != 1)
+    if (p.count != n / 2 || (p.more != descriptors && !in_words))
+        refuse("adds other numbers than floats, or has other operands than PTX "
+               "says (wgmma), which is not judged");
+    if (at[2] != 1 || at[3] != 1)
         refuse("multiplies by -1 (wgmma), which is not judged");
-    cpu_env->ops->wgmma(cpu_env, number, n, more == 7 && at[5] != 0,
-                        more == 7 && at[6] != 0, at[0], at[1], at[2] != 0,
-                        p.sums);
+    cpu_env->ops->wgmma(cpu_env, number, n, !narrow && !in_words && turned[0] != 0,
+                        !narrow && turned[in_words ? 0 : 1] != 0,
+                        in_words ? 0 : p.given[0], in_words ? a : nullptr, at[0],
+                        at[1] != 0, p.sums);
 }
 
-#define GROAT_PTX_GROUP(n, depth, types, number, more) \
+#define GROAT_PTX_GROUP(n, depth, types, number, narrow) \
     template <class... X> \
     GROAT_LANES void \
         wgmma_mma_async_sync_aligned_m64n##n##depth##_f32##types(X &&...x) \
     { \
         group_product p = {}; \
         (take(p, x), ...); \
-        multiply_group(p, number, n, more); \
+        multiply_group(p, number, n, narrow); \
     }
 
 #define GROAT_PTX_GROUPS(n) \
-    GROAT_PTX_GROUP(n, k16, _bf16_bf16, mma_bf16, 7) \
-    GROAT_PTX_GROUP(n, k16, _f16_f16, mma_f16, 7) \
-    GROAT_PTX_GROUP(n, k32, _e4m3_e4m3, mma_fp8, 5) \
-    GROAT_PTX_GROUP(n, k32, _e5m2_e5m2, mma_bf8, 5)
+    GROAT_PTX_GROUP(n, k16, _bf16_bf16, mma_bf16, false) \
+    GROAT_PTX_GROUP(n, k16, _f16_f16, mma_f16, false) \
+    GROAT_PTX_GROUP(n, k32, _e4m3_e4m3, mma_fp8, true) \
+    GROAT_PTX_GROUP(n, k32, _e5m2_e5m2, mma_bf8, true)
 
 GROAT_PTX_GROUPS(8)
 GROAT_PTX_GROUPS(16)

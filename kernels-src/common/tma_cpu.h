@@ -188,8 +188,8 @@ GROAT_DEVICE void wgmma(wgmma_accumulator<n> &acc, u64 desc_a, u64 desc_b,
     static_assert(number == mma_bf16 || number == mma_f16 ||
                       (a_major == k_major && b_major == k_major),
                   "wgmma: operands of 8 bits are k-major");
-    cpu_env->ops->wgmma(cpu_env, number, n, a_major, b_major, desc_a, desc_b,
-                        accumulate, acc.v);
+    cpu_env->ops->wgmma(cpu_env, number, n, a_major, b_major, desc_a, nullptr,
+                        desc_b, accumulate, acc.v);
 }
 
 } // namespace groat

@@ -99,6 +99,8 @@ typedef struct groat__stand {
     bool left;
 } groat__stand;
 
+enum { GROAT__WGMMA_A_BYTES = 16 };
+
 typedef struct groat__fiber {
     groat__stand stand;
     groat__fiber_state state;
@@ -129,6 +131,7 @@ typedef struct groat__fiber {
     groat__product *products;
     size_t product_count;
     size_t target; /* product that the current wgmma adds to */
+    unsigned char a[GROAT__WGMMA_A_BYTES]; /* its A, if that is in registers */
     bool wgmma_fenced;
     /* Copies to device memory that are not done, by their number in the wave:
      * the first of those in no group, or 0, and of each group, oldest first. */

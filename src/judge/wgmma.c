@@ -208,6 +208,25 @@ static void read_matrix(groat__judge *j, size_t first, const operand *o,
         }
 }
 
+/* Reads A from the registers of the warpgroup's lanes: word i of a lane has
+ * bytes of row lane / 4 + 8 (i % 2) of its wave's 16, 4 (lane % 4) + 16 (i / 2)
+ * along k. */
+static void read_registers(groat__judge *j, size_t first, unsigned number,
+                           float *out)
+{
+    uint32_t size = groat__judge_number_bytes(number);
+
+    for (uint32_t t = 0; t < THREADS; t++)
+        for (uint32_t byte = 0; byte < GROAT__WGMMA_A_BYTES; byte += size) {
+            uint32_t word = byte / 4;
+            uint32_t row = 16 * (t / 32) + t % 32 / 4 + 8 * (word % 2);
+            uint32_t k = 4 * (t % 4) + 16 * (word / 2) + byte % 4;
+
+            out[row * K_NUMBERS + k / size] = groat__judge_number(
+                number, false, j->fibers[first + t].a + byte, 0);
+        }
+}
+
 /* Sets j->meet to what all lanes of the warpgroup know: the minimum of their
  * clocks. */
 static void meet_clocks(groat__judge *j, size_t first)
@@ -342,14 +361,15 @@ static size_t index_of(const groat__fiber *f, const groat__product *p)
 
 void groat__judge_wgmma(struct groat_cpu_env *env, unsigned number, unsigned n,
                         unsigned a_mn_major, unsigned b_mn_major,
-                        unsigned long long desc_a, unsigned long long desc_b,
-                        unsigned accumulate, float *acc)
+                        unsigned long long desc_a, const unsigned *a_words,
+                        unsigned long long desc_b, unsigned accumulate,
+                        float *acc)
 {
     groat__judge *j = groat__judge_enter(env);
     const uint64_t detail[4] = {(uint64_t)number << 32 | n << 8 |
                                     (a_mn_major != 0) << 2 |
                                     (b_mn_major != 0) << 1 | (accumulate != 0),
-                                desc_a, desc_b, 0};
+                                desc_a, desc_b, a_words != NULL};
     uint32_t numbers = K_BYTES / groat__judge_number_bytes(number);
     groat__fiber *f = groat__judge_fiber(j);
     operand a;
@@ -360,6 +380,8 @@ void groat__judge_wgmma(struct groat_cpu_env *env, unsigned number, unsigned n,
     need_wgmma(j, "wgmma");
     check_shape(j, number, n, a_mn_major || b_mn_major);
     f->target = index_of(f, begin(j, acc, n / 2, accumulate != 0));
+    if (a_words != NULL)
+        memcpy(f->a, a_words, sizeof(f->a));
     if (!groat__judge_join(j, GROAT__WGMMA, detail))
         return;
     if (j->operands == NULL)
@@ -370,9 +392,13 @@ void groat__judge_wgmma(struct groat_cpu_env *env, unsigned number, unsigned n,
         groat__judge_starve(j);
     first = j->current - groat__judge_thread_of(j, j->current) % THREADS;
     meet_clocks(j, first);
-    a = take_apart(j, desc_a, a_mn_major != 0, "A");
     b = take_apart(j, desc_b, b_mn_major != 0, "B");
-    read_matrix(j, first, &a, number, ROWS, "A", values);
+    if (a_words == NULL) {
+        a = take_apart(j, desc_a, a_mn_major != 0, "A");
+        read_matrix(j, first, &a, number, ROWS, "A", values);
+    } else {
+        read_registers(j, first, number, values);
+    }
     read_matrix(j, first, &b, number, n, "B", values + ROWS * K_NUMBERS);
     for (uint32_t t = 0; t < THREADS; t++)
         multiply(values, values + ROWS * K_NUMBERS, numbers, t,

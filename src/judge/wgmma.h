@@ -13,8 +13,9 @@ void groat__judge_wgmma_commit(struct groat_cpu_env *env);
 void groat__judge_wgmma_wait(struct groat_cpu_env *env, unsigned groups);
 void groat__judge_wgmma(struct groat_cpu_env *env, unsigned number, unsigned n,
                         unsigned a_mn_major, unsigned b_mn_major,
-                        unsigned long long desc_a, unsigned long long desc_b,
-                        unsigned accumulate, float *acc);
+                        unsigned long long desc_a, const unsigned *a,
+                        unsigned long long desc_b, unsigned accumulate,
+                        float *acc);
 void groat__judge_wgmma_check_end(groat__judge *j);
 void groat__judge_drop_products(groat__fiber *fiber);
 

@@ -80,6 +80,67 @@ broken "a store that the engine does not see" 's/__syncthreads();/rows[0][t] = 0
 broken "sums in variables" 's/float d\[32\];/float d[32], one;/; s/"+f"(d\[5\])/"+f"(one)/; s/(d\[5\])/(one)/' \
     "variables that are no array of floats"
 
+# ---- A in registers, which is as mma.sync has it
+
+cat >k.cu <<'END'
+#include <cstdint>
+#ifdef NARROW
+#define MULTIPLY(d, a, b) \
+    asm volatile("wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3 {%0, %1, %2, %3}, " \
+        "{%4, %5, %6, %7}, %8, 0, 1, 1;" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) \
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
+#else
+#define MULTIPLY(d, a, b) \
+    asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, %3}, " \
+        "{%4, %5, %6, %7}, %8, 0, 1, 1, 0;" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) \
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
+#endif
+// Rows of 32 bytes: 64 of A, 8 of B.
+__global__ void k(const uint32_t *x, const uint32_t *y, float *z)
+{
+    __shared__ alignas(16) uint32_t columns[64];
+    const int t = threadIdx.x, row = t / 32 * 16 + t % 32 / 4;
+    uint32_t a[4];
+    float d[4];
+
+    if (t < 64) // two matrices of 8 rows of 16 bytes, one for each half of k
+        columns[t % 8 / 4 * 32 + t / 8 * 4 + t % 4] = y[t];
+    asm volatile("fence.proxy.async;" ::: "memory");
+    __syncthreads();
+    for (int i = 0; i < 4; i++)
+        a[i] = x[(row + 8 * (i % 2)) * 8 + i / 2 * 4 + t % 4];
+    const uint64_t b = (uint64_t)((uint32_t)__cvta_generic_to_shared(columns) >> 4) |
+                       (uint64_t)(128 >> 4) << 16 | (uint64_t)(256 >> 4) << 32;
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    MULTIPLY(d, a, b);
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    for (int i = 0; i < 4; i++)
+        z[(row + i / 2 * 8) * 8 + t % 4 * 2 + i % 2] = d[i];
+}
+END
+python3 - <<'END'
+import random, struct
+random.seed(7)
+bf16 = lambda x: struct.pack("<f", x)[2:]
+e4m3 = {0: 0, 1: 0x38, 2: 0x40, -1: 0xb8, .5: 0x30, -3: 0xc4}
+for name, k, code in ("wide", 16, bf16), ("narrow", 32, lambda x: bytes([e4m3[x]])):
+    a, b = ([[random.choice(list(e4m3)) for _ in range(k)] for _ in range(rows)] for rows in (64, 8))
+    for what, m in ("a", a), ("b", b):
+        open(what + "." + name, "wb").write(b"".join(code(x) for row in m for x in row))
+    open("c." + name, "wb").write(struct.pack("<512f", *(
+        sum(x * y for x, y in zip(r, s)) for r in a for s in b)))
+END
+sed '1i #define NARROW' k.cu >narrow.cu
+for name in wide:k narrow:narrow; do
+    expect "A in registers, ${name%:*}" 0 judge "${name#*:}.cu" --block 128 --buffer "x=64,8:u32 in" \
+        --buffer "y=8,8:u32 in" --buffer "z=64,8:f32 out exact" --input x=a."${name%:*}" \
+        --input y=b."${name%:*}" --expect z=c."${name%:*}"
+    answers "gives the product" "verified  yes, all 2048 bytes"
+done
+
+# ---- faults that the numbers alone tell
+
 # wrong_numbers NAME EDIT: one whose numbers alone tell.
 wrong_numbers() {
     sed "$2" "$top_srcdir/tests/kernels/cuda/product.cu" >product.cu

@@ -77,7 +77,7 @@ static void store_operands(void)
 static void product(unsigned k, bool accumulate, float *acc)
 {
     env->ops->wgmma(env, work.number, work.n, is_mn(&work.la), is_mn(&work.lb),
-                    descriptor_of(work.la, A_AT, 64, k),
+                    descriptor_of(work.la, A_AT, 64, k), NULL,
                     descriptor_of(work.lb, B_AT, work.n, k), accumulate, acc);
 }
 
@@ -240,7 +240,7 @@ static void multiply_swapped(const void *args)
     block_barrier();
     env->ops->wgmma_fence(env);
     env->ops->wgmma(env, work.number, work.n, 0, 1,
-                    descriptor_of(work.la, A_AT, 64, 0),
+                    descriptor_of(work.la, A_AT, 64, 0), NULL,
                     descriptor(B_AT, work.k * 16, 128, 0), 0, acc);
     env->ops->wgmma_commit(env);
     env->ops->wgmma_wait(env, 0);
@@ -525,7 +525,7 @@ static void call_once(const void *args)
     if (thread() >= call.absent)
         return;
     env->ops->wgmma(env, call.number, call.n, call.a_mn, 0,
-                    call.a + (thread() == call.odd), call.b, 1, acc);
+                    call.a + (thread() == call.odd), NULL, call.b, 1, acc);
     env->ops->wgmma_commit(env);
     env->ops->wgmma_wait(env, 0);
 }
