@@ -12,6 +12,7 @@ embedded_files = \
 	%D%/common/convert.h \
 	%D%/common/cpu_hooks.h \
 	%D%/common/cpu_tensor_map.h \
+	%D%/common/cuda_barrier.h \
 	%D%/common/cuda_call.h \
 	%D%/common/cuda_compat.h \
 	%D%/common/cuda_dynamic.h \

@@ -230,12 +230,13 @@ const char *groat__judge_call(const groat__judge *j, const char *function)
 {
     static const struct {
         const char *function, *ptx;
-    } calls[] = {{"async_proxy_fence", "fence.proxy.async"},
-                 {"mbarrier_init", "mbarrier.init"},
-                 {"mbarrier_init_fence", "fence.mbarrier_init"},
-                 {"warp_barrier", "__syncwarp()"},
-                 {"wgmma_fence", "wgmma.fence"},
-                 {"wgmma_wait", "wgmma.wait_group"}};
+    } calls[] = {
+        {"async_proxy_fence", "fence.proxy.async"},
+        {"mbarrier_init", "mbarrier.init"},
+        {"mbarrier_init_fence", "fence.mbarrier_init, fence.proxy.async"},
+        {"warp_barrier", "__syncwarp()"},
+        {"wgmma_fence", "wgmma.fence"},
+        {"wgmma_wait", "wgmma.wait_group"}};
 
     for (size_t i = 0; j->env.cuda != 0 && i < sizeof(calls) / sizeof(calls[0]);
          i++)

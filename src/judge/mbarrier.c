@@ -112,7 +112,7 @@ void groat__judge_mbarrier_init(struct groat_cpu_env *env, unsigned bar,
     made->address = bar;
     made->maker = (uint32_t)j->current;
     made->made = groat__judge_now(j, j->current);
-    made->fenced = NEVER;
+    made->fenced = made->proxied = NEVER;
     for (uint32_t i = 0; i < BYTES; i++)
         j->block->shadows[bar + i] =
             (groat__shadow){made->maker,
@@ -148,6 +148,10 @@ void groat__judge_async_proxy_fence(struct groat_cpu_env *env)
 
         *fenced = *fenced > clock[t] ? *fenced : clock[t];
     }
+    for (size_t b = 0; b < j->barrier_count; b++)
+        if (j->barriers[b].maker == j->current &&
+            j->barriers[b].proxied == NEVER)
+            j->barriers[b].proxied = groat__judge_now(j, j->current);
     groat__judge_tick(j, j->current);
 }
 
@@ -155,10 +159,15 @@ void groat__judge_async_proxy_fence(struct groat_cpu_env *env)
 
 /* The maker sees its mbarrier at once; other threads must know that it was
  * made, and for the engine or another block the maker must have fenced it. */
-static bool is_visible(groat__judge *j, const groat__mbarrier *bar, bool far)
+static bool is_visible(groat__judge *j, const groat__mbarrier *bar, bool engine,
+                       bool remote)
 {
-    uint32_t since = far ? bar->fenced : bar->made;
+    uint32_t since = bar->made;
 
+    if (remote)
+        since = bar->fenced;
+    else if (engine) /* NEVER is the largest number */
+        since = bar->fenced < bar->proxied ? bar->fenced : bar->proxied;
     return since != NEVER && (bar->maker == j->current ||
                               groat__judge_knows(j, bar->maker, since));
 }
@@ -192,7 +201,7 @@ groat__mbarrier *groat__judge_mbarrier_at(groat__judge *j, uint32_t bar,
             "has ended: cluster_barrier is missing",
             verb, bar, rank);
     found = &j->barriers[s->readers];
-    if (!is_visible(j, found, engine || rank != own))
+    if (!is_visible(j, found, engine, rank != own))
         groat__judge_report(
             j,
             "%s the mbarrier at byte %u, which thread %zu made and did not "

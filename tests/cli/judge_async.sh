@@ -110,7 +110,7 @@ broken "an arrival too few" 's/asm volatile("mbarrier.arrive.shared.*/;/' \
 broken "a count that is too small" 's/b64 \[%0\], 32;/b64 [%0], 31;/' \
     "and has not released: an arrival or a wait is missing"
 broken "mbarriers that the engine cannot see" 's/fence.mbarrier_init.release.cluster/membar.gl/' \
-    "did not make visible to the engine: fence.mbarrier_init or a barrier is missing"
+    "did not make visible to the engine: fence.mbarrier_init, fence.proxy.async or a barrier is missing"
 broken "mbarriers that others cannot see" 's/    __syncthreads();/    ;/' \
     "waits for the mbarrier at byte 16, which thread 0 made and did not make visible"
 broken "a slot between 16 bytes" 's/slot\[t % 2\], x/slot[t % 2] + 1, x/' \
@@ -176,6 +176,69 @@ broken_store "no fence" 's/fence.proxy.async.shared::cta/membar.cta/' \
 broken_store "no barrier" 's/__syncthreads(); \/\/.*/;/' "which nobody has written yet"
 broken_store "no multiple of 16 bytes" 's/"r"(256)/"r"(250)/' "multiples of 16 are possible"
 broken_store "bytes past the end" 's/z + 64/z + 68/' "whose end it runs past"
+
+# ---- cuda::barrier and its copies, as CUDA's guide has them
+
+cat >sound.cu <<'END'
+#include <cuda.h>
+#include <cuda/barrier>
+using barrier = cuda::barrier<cuda::thread_scope_block>;
+namespace cde = cuda::device::experimental;
+
+__global__ void k(const __grid_constant__ CUtensorMap in, const __grid_constant__ CUtensorMap out, int n)
+{
+    __shared__ alignas(128) int tile[8][16];
+#pragma nv_diag_suppress static_var_with_dynamic_init
+    __shared__ barrier bar;
+
+    if (threadIdx.x == 0) {
+        init(&bar, blockDim.x);
+        cde::fence_proxy_async_shared_cta();
+    }
+    __syncthreads();
+    for (int i = 0; i < n; i++) {
+        barrier::arrival_token token;
+        if (threadIdx.x == 0) {
+            cde::cp_async_bulk_tensor_2d_global_to_shared(&tile, &in, 0, 8 * i, bar);
+            token = cuda::device::barrier_arrive_tx(bar, 1, sizeof(tile));
+        } else {
+            token = bar.arrive();
+        }
+        bar.wait(std::move(token));
+        for (int j = threadIdx.x; j < 128; j += blockDim.x)
+            tile[j / 16][j % 16] += i;
+        cde::fence_proxy_async_shared_cta();
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            cde::cp_async_bulk_tensor_2d_shared_to_global(&out, 0, 8 * i, &tile);
+            cde::cp_async_bulk_commit_group();
+            cde::cp_async_bulk_wait_group_read<0>();
+        }
+        __syncthreads();
+    }
+}
+END
+# boxes FILE CODE NAME: judges a file of this kernel.
+boxes() {
+    expect "$3" "$2" judge "$1" --block 32 --buffer "in=32,16:i32 in ramp box(8, 16)" --arg n=4 \
+        --buffer "out=32,16:i32 out box(8, 16)" --output out=y.raw
+}
+boxes sound.cu 0 "cuda::barrier"
+od -An -v -td4 -w4 y.raw | awk '$1 != NR - 1 + int((NR - 1) / 128) { bad = 1 } END { exit bad || NR != 512 }' &&
+    pass "brings boxes" || fail "brings boxes" "$(od -An -td4 y.raw | head -n 3)"
+# broken_boxes NAME EDIT TEXT: as broken, of this kernel.
+broken_boxes() {
+    sed "$2" sound.cu >broken.cu
+    cmp -s sound.cu broken.cu && fail "$1: is an edit" "$2"
+    boxes broken.cu 1 "$1"
+    says "$1: is told" "$3"
+}
+broken_boxes "a barrier that the engine cannot see" '14d' \
+    "fence.mbarrier_init, fence.proxy.async or a barrier is missing"
+broken_boxes "no wait for the box" '/bar.wait/d' "while a copy of thread 0"
+broken_boxes "no fence of the store" '28d' "fence.proxy.async between is missing"
+broken_boxes "no wait for the store" '/wait_group_read/d' "$reads"
+broken_boxes "too few bytes" 's/sizeof(tile))/64)/' "512 of 64 expected bytes"
 
 # ---- the state of a phase, and tests that do not wait
 

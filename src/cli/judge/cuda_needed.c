@@ -347,7 +347,7 @@ static bool is_namespace(const char *text, const token *name)
     cursor c = {text, 1, true};
     token t;
 
-    if (groat__cuda_is_among(name, " std cooperative_groups nvcuda wmma "))
+    if (groat__cuda_is_among(name, " std cooperative_groups nvcuda wmma cuda "))
         return true;
     while ((t = groat__cuda_take(&c)).len > 0)
         if (groat__cuda_is(&t, "namespace") && is_opened(c, name))

@@ -121,6 +121,7 @@ static bool find_header(const token *name, const char **ours)
                  {"cublasLt.h", "cuda_floats.h"},
                  {"torch/extension.h", "cuda_floats.h"},
                  {"mma.h", "cuda_wmma.h"},
+                 {"cuda/barrier", "cuda_barrier.h"},
                  {"cooperative_groups.h", "cuda_groups.h"},
                  {"cooperative_groups/reduce.h", "cuda_groups.h"},
                  {"cooperative_groups/scan.h", "cuda_groups.h"}};
@@ -145,7 +146,7 @@ static bool find_header(const token *name, const char **ours)
         "tuple", "type_traits", "typeinfo", "unordered_set", "utility",
         "variant", "cuda_profiler_api.h", "driver_types.h", "helper_cuda.h",
         "helper_functions.h", "helper_timer.h", "vector_types.h",
-        "vector_functions.h"};
+        "vector_functions.h", "cudaTypedefs.h"};
 
     *ours = NULL;
     for (size_t i = 0; i < sizeof(extra) / sizeof(extra[0]); i++)
