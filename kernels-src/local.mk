@@ -20,6 +20,7 @@ embedded_files = \
 	%D%/common/cuda_groups.h \
 	%D%/common/cuda_math.h \
 	%D%/common/cuda_async.h \
+	%D%/common/cuda_mma.h \
 	%D%/common/cuda_ptx.h \
 	%D%/common/cuda_wgmma.h \
 	%D%/common/cuda_wmma.h \

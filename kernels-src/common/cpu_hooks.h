@@ -7,7 +7,7 @@
  */
 #pragma once
 
-enum { GROAT_CPU_HOOKS_VERSION = 20 };
+enum { GROAT_CPU_HOOKS_VERSION = 21 };
 
 enum { GROAT_CPU_EXACT = 256 };
 
@@ -62,6 +62,13 @@ struct groat_cpu_plain {
     unsigned long image_bytes;
 };
 
+/* The number of the source's line, times _LINE, may be added. */
+enum {
+    GROAT_CPU_BARRIER_WAIT = 1,
+    GROAT_CPU_BARRIER_ALIGNED = 2,
+    GROAT_CPU_BARRIER_LINE = 4
+};
+
 /* None of these functions is sure to return: once a rule is broken, the judge
  * leaves the fiber for good. */
 struct groat_cpu_ops {
@@ -107,9 +114,9 @@ struct groat_cpu_ops {
     void (*mbarrier_init)(struct groat_cpu_env *env, unsigned bar,
                           unsigned count);
     void (*mbarrier_init_fence)(struct groat_cpu_env *env);
-    /* Returns the parity of the phase in which it arrives. */
+    /* `count` arrivals; returns the parity of the phase that they are of. */
     unsigned (*mbarrier_arrive)(struct groat_cpu_env *env, unsigned bar,
-                                unsigned rank);
+                                unsigned rank, unsigned count);
     /* Expects bytes in the phase of the next arrival. */
     void (*mbarrier_expect)(struct groat_cpu_env *env, unsigned bar,
                             unsigned bytes);
@@ -120,9 +127,10 @@ struct groat_cpu_ops {
     unsigned (*mbarrier_try)(struct groat_cpu_env *env, unsigned bar,
                              unsigned parity);
     /* Barrier `id` of the block, of `threads` threads: arrives, and waits for
-     * the others unless `wait` is 0. */
+     * the others if `how` has GROAT_CPU_BARRIER_WAIT; with _ALIGNED all lanes
+     * of the warp come together. */
     void (*named_barrier)(struct groat_cpu_env *env, unsigned id,
-                          unsigned threads, unsigned wait);
+                          unsigned threads, unsigned how);
     void (*async_proxy_fence)(struct groat_cpu_env *env);
     /* `map` is a struct groat_cpu_tensor_map, `at` has `rank` coordinates;
      * `reach` is a GROAT_CPU_TMA_*, `ctas` the mask of a multicast. */

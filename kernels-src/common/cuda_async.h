@@ -39,12 +39,8 @@ GROAT_LANES void make_mbarrier(unsigned long long bar, unsigned count)
 // Returns the state that a test takes: the parity of the phase.
 GROAT_LANES unsigned arrive(unsigned long long bar, unsigned count)
 {
-    unsigned state = 0;
-
-    for (unsigned i = 0; i < count; i++)
-        state = cpu_env->ops->mbarrier_arrive(cpu_env, of_shared(bar),
-                                              cpu_env->cluster_rank);
-    return state;
+    return cpu_env->ops->mbarrier_arrive(cpu_env, of_shared(bar),
+                                         cpu_env->cluster_rank, count);
 }
 
 GROAT_LANES void expect(unsigned long long bar, unsigned bytes)
@@ -98,6 +94,11 @@ GROAT_LANES void expect(unsigned long long bar, unsigned bytes)
     { \
         expect(bar, bytes); \
     } \
+    GROAT_LANES void mbarrier_expect_tx##space##_b64(unsigned long long bar, \
+                                                     unsigned bytes) \
+    { \
+        expect(bar, bytes); \
+    } \
     GROAT_PTX_MBARRIER(, space) \
     GROAT_PTX_MBARRIER(_release_cta, space) \
     GROAT_PTX_MBARRIER(_release_cluster, space) \
@@ -107,6 +108,7 @@ GROAT_LANES void expect(unsigned long long bar, unsigned bytes)
 
 GROAT_PTX_MBARRIERS(_shared)
 GROAT_PTX_MBARRIERS(_shared_cta)
+GROAT_PTX_MBARRIER(, _shared_cluster)
 GROAT_PTX_MBARRIER(_release_cluster, _shared_cluster)
 
 GROAT_LANES void fence_mbarrier_init_release_cluster()
@@ -123,6 +125,35 @@ GROAT_LANES void fence_proxy_async_shared_cta()
 {
     cpu_env->ops->async_proxy_fence(cpu_env);
 }
+
+GROAT_LANES void fence_proxy_async_shared_cluster()
+{
+    cpu_env->ops->async_proxy_fence(cpu_env);
+}
+
+GROAT_PTX_NOTHING(fence_proxy_async_global)
+
+// An address in the cluster's block of a rank; clusters have one block.
+template <class T, class A>
+GROAT_LANES void mapa_shared_cluster_u32(T &to, const A &address, unsigned rank)
+{
+    if (rank != 0)
+        refuse("has an address of another block of its cluster (mapa), which is "
+               "not judged");
+    put(to, word(address));
+}
+
+#define GROAT_PTX_POLICY(kind) \
+    template <class T, class... F> \
+    GROAT_LANES void createpolicy_fractional_L2_##kind##_b64(T &to, F...) \
+    { \
+        to = 0; \
+    }
+
+GROAT_PTX_POLICY(evict_first)
+GROAT_PTX_POLICY(evict_last)
+GROAT_PTX_POLICY(evict_normal)
+GROAT_PTX_POLICY(evict_unchanged)
 
 #define GROAT_PTX_BULK(to) \
     GROAT_LANES void \
@@ -149,6 +180,13 @@ GROAT_LANES void
     cp_async_bulk_global_shared_cta_bulk_group(unsigned long long to,
                                                unsigned long long shared,
                                                unsigned bytes)
+{
+    cpu_env->ops->bulk_store(cpu_env, to, of_shared(shared), bytes);
+}
+
+GROAT_LANES void cp_async_bulk_global_shared_cta_bulk_group_L2_cache_hint(
+    unsigned long long to, unsigned long long shared, unsigned bytes,
+    unsigned long long)
 {
     cpu_env->ops->bulk_store(cpu_env, to, of_shared(shared), bytes);
 }
@@ -211,7 +249,7 @@ GROAT_LANES void store_box(unsigned long long map, X... x)
 #define GROAT_PTX_STORE_BOX(rank, more) \
     template <class... X> \
     GROAT_LANES void \
-        cp_async_bulk_tensor_##rank##d_global_shared_cta##more##_bulk_group( \
+        cp_async_bulk_tensor_##rank##d_global_shared_cta##more( \
             unsigned long long map, X... x) \
     { \
         store_box<rank>(map, x...); \
@@ -233,8 +271,10 @@ GROAT_LANES void store_box(unsigned long long map, X... x)
     GROAT_PTX_BOX(rank, to, _tile_mbarrier_complete_tx_bytes_L2_cache_hint)
 
 #define GROAT_PTX_BOXES(rank) \
-    GROAT_PTX_STORE_BOX(rank, ) \
-    GROAT_PTX_STORE_BOX(rank, _tile) \
+    GROAT_PTX_STORE_BOX(rank, _bulk_group) \
+    GROAT_PTX_STORE_BOX(rank, _tile_bulk_group) \
+    GROAT_PTX_STORE_BOX(rank, _bulk_group_L2_cache_hint) \
+    GROAT_PTX_STORE_BOX(rank, _tile_bulk_group_L2_cache_hint) \
     GROAT_PTX_BOXES_TO(rank, cta) \
     GROAT_PTX_BOXES_TO(rank, cluster)
 

@@ -7,7 +7,7 @@
 
 extern "C" {
 // Of no bytes, it would have no place and no alignment.
-alignas(128) __attribute__((used)) __thread unsigned char
+alignas(GROAT_DYNAMIC_ALIGN) __attribute__((used)) __thread unsigned char
     groat_dynamic[GROAT_DYNAMIC_BYTES ? GROAT_DYNAMIC_BYTES : 1];
 }
 

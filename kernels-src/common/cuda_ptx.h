@@ -165,6 +165,18 @@ GROAT_PTX_MOVE(mov_f32)
 GROAT_PTX_MOVE(mov_b64)
 GROAT_PTX_MOVE(mov_u64)
 
+// Two words of 4 bytes become one of 8, or one becomes two; the lower is first.
+template <class T, class A, class B>
+GROAT_LANES void mov_b64(T &to, A &&low, B &&high)
+{
+    if constexpr (sizeof(T) == 8) {
+        to = (T)(word(low) | (unsigned long long)word(high) << 32);
+    } else {
+        put(to, (unsigned)(unsigned long long)high);
+        put(low, (unsigned)((unsigned long long)high >> 32));
+    }
+}
+
 template <class T, class F> GROAT_LANES void cvt_u32_u64(T &to, const F &from)
 {
     put(to, (unsigned)from);
@@ -223,6 +235,52 @@ GROAT_PTX_SELECT(u64)
 GROAT_LANES unsigned special_laneid()
 {
     return lane();
+}
+
+#define GROAT_PTX_COORDINATES(name, of) \
+    GROAT_LANES unsigned special_##name##_x() \
+    { \
+        return of.x; \
+    } \
+    GROAT_LANES unsigned special_##name##_y() \
+    { \
+        return of.y; \
+    } \
+    GROAT_LANES unsigned special_##name##_z() \
+    { \
+        return of.z; \
+    }
+
+GROAT_PTX_COORDINATES(tid, threadIdx)
+GROAT_PTX_COORDINATES(ntid, blockDim)
+GROAT_PTX_COORDINATES(ctaid, blockIdx)
+GROAT_PTX_COORDINATES(nctaid, gridDim)
+
+GROAT_LANES unsigned special_warpid()
+{
+    return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) /
+           32;
+}
+
+GROAT_LANES unsigned special_lanemask_lt()
+{
+    return (1u << lane()) - 1;
+}
+
+// Clusters of one block.
+GROAT_LANES unsigned special_cluster_ctarank()
+{
+    return 0;
+}
+
+GROAT_LANES unsigned special_cluster_nctarank()
+{
+    return 1;
+}
+
+GROAT_LANES unsigned long long special_clock64()
+{
+    return (unsigned long long)clock64();
 }
 
 GROAT_LANES unsigned special_smid()
@@ -301,6 +359,63 @@ GROAT_PTX_SUM(sub_u32, word, -)
 GROAT_PTX_SUM(sub_s32, word, -)
 GROAT_PTX_SUM(sub_f32, real, -)
 GROAT_PTX_SUM(mul_f32, real, *)
+GROAT_PTX_SUM(add_rn_f32, real, +)
+GROAT_PTX_SUM(sub_rn_f32, real, -)
+GROAT_PTX_SUM(mul_rn_f32, real, *)
+GROAT_PTX_SUM(mul_lo_u32, word, *)
+GROAT_PTX_SUM(mul_lo_s32, word, *)
+GROAT_PTX_SUM(and_b32, word, &)
+GROAT_PTX_SUM(or_b32, word, |)
+GROAT_PTX_SUM(xor_b32, word, ^)
+
+template <class T, class A, class B>
+GROAT_LANES void shl_b32(T &to, const A &a, const B &by)
+{
+    put(to, (unsigned)by < 32 ? word(a) << (unsigned)by : 0u);
+}
+
+template <class T, class A, class B>
+GROAT_LANES void shr_u32(T &to, const A &a, const B &by)
+{
+    put(to, (unsigned)by < 32 ? word(a) >> (unsigned)by : 0u);
+}
+
+template <class T, class A, class B>
+GROAT_LANES void max_f32(T &to, const A &a, const B &b)
+{
+    put(to, fmaxf(real(a), real(b)));
+}
+
+template <class T, class A, class B>
+GROAT_LANES void min_f32(T &to, const A &a, const B &b)
+{
+    put(to, fminf(real(a), real(b)));
+}
+
+template <class T, class A, class B, class C>
+GROAT_LANES void mad_lo_u32(T &to, const A &a, const B &b, const C &c)
+{
+    put(to, word(a) * word(b) + word(c));
+}
+
+template <class T, class A, class B, class C>
+GROAT_LANES void mad_lo_s32(T &to, const A &a, const B &b, const C &c)
+{
+    put(to, word(a) * word(b) + word(c));
+}
+
+// Two floats, the upper half first.
+template <class T, class A, class B>
+GROAT_LANES void cvt_rn_bf16x2_f32(T &to, const A &high, const B &low)
+{
+    put(to, pack16<mma_bf16>(real(low), real(high)));
+}
+
+template <class T, class A, class B>
+GROAT_LANES void cvt_rn_f16x2_f32(T &to, const A &high, const B &low)
+{
+    put(to, pack16<mma_f16>(real(low), real(high)));
+}
 
 template <class T, class A, class B>
 GROAT_LANES void add_u64(T &to, const A &a, const B &b)
@@ -425,6 +540,7 @@ GROAT_PTX_SHUFFLE(down, __shfl_down_sync, 31)
     GROAT_PTX_MEMORY_OF(load, store, where, f32)
 
 GROAT_PTX_MEMORY(ld_shared, st_shared, place)
+GROAT_PTX_MEMORY(ld_shared_cta, st_shared_cta, place)
 GROAT_PTX_MEMORY(ld_global, st_global, operand_at)
 GROAT_PTX_MEMORY(ld_global_nc, st_global_wb, operand_at)
 GROAT_PTX_MEMORY(ld_global_ca, st_global_cs, operand_at)
@@ -495,18 +611,31 @@ GROAT_LANES void bar_sync(unsigned barrier, unsigned threads = 0,
     if (barrier == 0 && meeting(threads) == meeting(0))
         cpu_env->ops->block_barrier(cpu_env, line);
     else
-        cpu_env->ops->named_barrier(cpu_env, barrier, meeting(threads), 1);
+        cpu_env->ops->named_barrier(
+            cpu_env, barrier, meeting(threads),
+            GROAT_CPU_BARRIER_WAIT |
+                (line != 0 ? GROAT_CPU_BARRIER_ALIGNED |
+                                 line * GROAT_CPU_BARRIER_LINE
+                           : 0));
 }
 
-GROAT_LANES void bar_arrive(unsigned barrier, unsigned threads)
+GROAT_LANES void bar_arrive(unsigned barrier, unsigned threads,
+                            unsigned line = __builtin_LINE())
 {
-    cpu_env->ops->named_barrier(cpu_env, barrier, meeting(threads), 0);
+    cpu_env->ops->named_barrier(
+        cpu_env, barrier, meeting(threads),
+        GROAT_CPU_BARRIER_ALIGNED | line * GROAT_CPU_BARRIER_LINE);
 }
 
 // Lanes of a warp may come to it from several places, as it is not aligned.
 GROAT_LANES void barrier_sync(unsigned barrier, unsigned threads = 0)
 {
     bar_sync(barrier, threads, 0);
+}
+
+GROAT_LANES void barrier_arrive(unsigned barrier, unsigned threads)
+{
+    cpu_env->ops->named_barrier(cpu_env, barrier, meeting(threads), 0);
 }
 
 #define GROAT_PTX_SAME(name, like) \
@@ -520,9 +649,8 @@ GROAT_PTX_SAME(barrier_sync_aligned, bar_sync)
 GROAT_PTX_SAME(barrier_cta_sync, barrier_sync)
 GROAT_PTX_SAME(barrier_cta_sync_aligned, bar_sync)
 GROAT_PTX_SAME(bar_cta_arrive, bar_arrive)
-GROAT_PTX_SAME(barrier_arrive, bar_arrive)
 GROAT_PTX_SAME(barrier_arrive_aligned, bar_arrive)
-GROAT_PTX_SAME(barrier_cta_arrive, bar_arrive)
+GROAT_PTX_SAME(barrier_cta_arrive, barrier_arrive)
 GROAT_PTX_SAME(barrier_cta_arrive_aligned, bar_arrive)
 
 GROAT_LANES void trap()
@@ -543,8 +671,14 @@ GROAT_LANES void bar_warp_sync(unsigned mask)
 GROAT_PTX_NOTHING(membar_cta)
 GROAT_PTX_NOTHING(membar_gl)
 GROAT_PTX_NOTHING(membar_sys)
+GROAT_PTX_NOTHING(fence_acq_rel_cta)
+GROAT_PTX_NOTHING(fence_acq_rel_cluster)
 GROAT_PTX_NOTHING(fence_acq_rel_gpu)
 GROAT_PTX_NOTHING(fence_acq_rel_sys)
+GROAT_PTX_NOTHING(fence_sc_cta)
+GROAT_PTX_NOTHING(fence_sc_cluster)
+GROAT_PTX_NOTHING(fence_sc_gpu)
+GROAT_PTX_NOTHING(fence_sc_sys)
 GROAT_PTX_NOTHING(nanosleep_u32)
 GROAT_PTX_NOTHING(prefetch_global_L1)
 GROAT_PTX_NOTHING(prefetch_global_L2)
@@ -612,212 +746,6 @@ GROAT_LANES void cp_async_wait_all()
 {
     __pipeline_commit();
     __pipeline_wait_prior(0);
-}
-
-// ---- matrices
-
-// One to four matrices: those whose addresses no lane has to give are the
-// first ones again.
-template <bool transposed>
-GROAT_LANES vec4 load_matrices(unsigned own, unsigned matrices)
-{
-    const unsigned address =
-        matrices == 4 ? own
-                      : __shfl_sync(~0u, own, lane() % (8 * matrices));
-
-    return transposed ? matrix_load_transposed(address) : matrix_load(address);
-}
-
-#define GROAT_PTX_LOAD_MATRICES(name, transposed, address) \
-    template <class T> \
-    GROAT_LANES void name(T &a, unsigned long long from) \
-    { \
-        put(a, load_matrices<transposed>(address(from), 1).x); \
-    } \
-    template <class T> \
-    GROAT_LANES void name(T &a, T &b, unsigned long long from) \
-    { \
-        const vec4 all = load_matrices<transposed>(address(from), 2); \
-        put(a, all.x); \
-        put(b, all.y); \
-    } \
-    template <class T> \
-    GROAT_LANES void name(T &a, T &b, T &c, T &d, unsigned long long from) \
-    { \
-        const vec4 all = load_matrices<transposed>(address(from), 4); \
-        put(a, b, c, d, all.x, all.y, all.z, all.w); \
-    }
-
-#define GROAT_PTX_LDMATRIX(count, space, address) \
-    GROAT_PTX_LOAD_MATRICES(ldmatrix_sync_aligned_m8n8_##count##space, false, \
-                            address) \
-    GROAT_PTX_LOAD_MATRICES(ldmatrix_sync_aligned_m8n8_##count##_trans##space, \
-                            true, address) \
-    GROAT_PTX_LOAD_MATRICES(ldmatrix_sync_aligned_##count##_m8n8##space, false, \
-                            address) \
-    GROAT_PTX_LOAD_MATRICES(ldmatrix_sync_aligned_##count##_trans_m8n8##space, \
-                            true, address)
-
-#define GROAT_PTX_LDMATRICES(count) \
-    GROAT_PTX_LDMATRIX(count, _b16, in_shared) \
-    GROAT_PTX_LDMATRIX(count, _shared_b16, of_shared) \
-    GROAT_PTX_LDMATRIX(count, _shared_cta_b16, of_shared)
-
-GROAT_PTX_LDMATRICES(x1)
-GROAT_PTX_LDMATRICES(x2)
-GROAT_PTX_LDMATRICES(x4)
-
-template <class T, class F>
-GROAT_LANES void movmatrix_sync_aligned_m8n8_trans_b16(T &to, const F &from)
-{
-    put(to, matrix_transpose_by(lane(), word(from)));
-}
-
-// The inverse of ldmatrix: matrix m's rows are where lanes 8 m and up say.
-template <bool transposed>
-GROAT_LANES void store_matrix(unsigned to, unsigned matrix, unsigned word)
-{
-    const unsigned line = lane() / 4, along = lane() % 4 * 2;
-
-    for (unsigned i = 0; i < 2; i++) {
-        const unsigned row = transposed ? along + i : line;
-        const unsigned column = transposed ? line : along + i;
-        const unsigned start = __shfl_sync(~0u, to, 8 * matrix + row);
-
-        *(unsigned short *)place(start + 2 * column) =
-            (unsigned short)(word >> 16 * i);
-    }
-}
-
-#define GROAT_PTX_STORE_MATRICES(name, transposed) \
-    template <class... T> \
-    GROAT_LANES void name(unsigned long long to, const T &...words) \
-    { \
-        const unsigned all[] = {word(words)...}; \
-        for (unsigned i = 0; i < sizeof...(words); i++) \
-            store_matrix<transposed>(of_shared(to), i, all[i]); \
-    }
-
-#define GROAT_PTX_STMATRIX(count) \
-    GROAT_PTX_STORE_MATRICES(stmatrix_sync_aligned_m8n8_##count##_shared_b16, \
-                             false) \
-    GROAT_PTX_STORE_MATRICES(stmatrix_sync_aligned_##count##_m8n8_shared_b16, \
-                             false) \
-    GROAT_PTX_STORE_MATRICES( \
-        stmatrix_sync_aligned_m8n8_##count##_trans_shared_b16, true) \
-    GROAT_PTX_STORE_MATRICES( \
-        stmatrix_sync_aligned_##count##_trans_m8n8_shared_b16, true)
-
-GROAT_PTX_STMATRIX(x1)
-GROAT_PTX_STMATRIX(x2)
-GROAT_PTX_STMATRIX(x4)
-
-// d += A * B of 8-bit whole numbers, 16 deep: word 0 of A is of row lane / 4,
-// word 1 of the row 8 below it.
-GROAT_LANES void multiply_bytes(int (&d)[4], unsigned a0, unsigned a1, unsigned b)
-{
-    const unsigned line = lane() & ~3u, column = lane() % 4 * 8;
-
-    for (unsigned i = 0; i < 4; i++) {
-        const int rows[2] = {(int)__shfl_sync(~0u, a0, line + i),
-                             (int)__shfl_sync(~0u, a1, line + i)};
-        const int columns[2] = {(int)__shfl_sync(~0u, b, column + i),
-                                (int)__shfl_sync(~0u, b, column + 4 + i)};
-
-        for (int k = 0; k < 4; k++)
-            d[k] = __dp4a(rows[k / 2], columns[k % 2], d[k]);
-    }
-}
-
-template <class D, class A, class B, class C>
-GROAT_LANES void mma_sync_aligned_m16n8k16_row_col_s32_s8_s8_s32(
-    D &d0, D &d1, D &d2, D &d3, const A &a0, const A &a1, const B &b, const C &c0,
-    const C &c1, const C &c2, const C &c3)
-{
-    int d[4] = {whole(c0), whole(c1), whole(c2), whole(c3)};
-
-    multiply_bytes(d, word(a0), word(a1), word(b));
-    put(d0, d1, d2, d3, d[0], d[1], d[2], d[3]);
-}
-
-template <class D, class A, class B, class C>
-GROAT_LANES void mma_sync_aligned_m16n8k32_row_col_s32_s8_s8_s32(
-    D &d0, D &d1, D &d2, D &d3, const A &a0, const A &a1, const A &a2,
-    const A &a3, const B &b0, const B &b1, const C &c0, const C &c1, const C &c2,
-    const C &c3)
-{
-    int d[4] = {whole(c0), whole(c1), whole(c2), whole(c3)};
-
-    multiply_bytes(d, word(a0), word(a1), word(b0));
-    multiply_bytes(d, word(a2), word(a3), word(b1));
-    put(d0, d1, d2, d3, d[0], d[1], d[2], d[3]);
-}
-
-// D = A * B + C of floats, and of halves.
-template <class A, class B>
-GROAT_LANES void multiply_halves(A &d0, A &d1, vec4 a, vec2 b, const B &c0,
-                                 const B &c1)
-{
-    const unsigned c[2] = {word(c0), word(c1)};
-    unsigned d[2];
-    float acc[4];
-
-    for (int i = 0; i < 4; i++)
-        acc[i] = f16_value(c[i / 2] >> 16 * (i % 2) & 0xffffu);
-    mma_16x8<mma_f16>(acc, a, b);
-    for (int i = 0; i < 2; i++)
-        d[i] = pack16<mma_f16>(acc[2 * i], acc[2 * i + 1]);
-    put(d0, d[0]);
-    put(d1, d[1]);
-}
-
-#define GROAT_PTX_PRODUCT_16(name, type) \
-    template <class D, class A, class B, class C> \
-    GROAT_LANES void name(D &d0, D &d1, D &d2, D &d3, const A &a0, const A &a1, \
-                          const A &a2, const A &a3, const B &b0, const B &b1, \
-                          const C &c0, const C &c1, const C &c2, const C &c3) \
-    { \
-        float d[4] = {real(c0), real(c1), real(c2), real(c3)}; \
-        mma_16x8<type>(d, vec4{word(a0), word(a1), word(a2), word(a3)}, \
-                       vec2{word(b0), word(b1)}); \
-        put(d0, d1, d2, d3, d[0], d[1], d[2], d[3]); \
-    }
-
-// Half as deep: the other half of the numbers are zeros.
-#define GROAT_PTX_PRODUCT_8(name, type) \
-    template <class D, class A, class B, class C> \
-    GROAT_LANES void name(D &d0, D &d1, D &d2, D &d3, const A &a0, const A &a1, \
-                          const B &b0, const C &c0, const C &c1, const C &c2, \
-                          const C &c3) \
-    { \
-        float d[4] = {real(c0), real(c1), real(c2), real(c3)}; \
-        mma_16x8<type>(d, vec4{word(a0), word(a1), 0, 0}, vec2{word(b0), 0}); \
-        put(d0, d1, d2, d3, d[0], d[1], d[2], d[3]); \
-    }
-
-GROAT_PTX_PRODUCT_16(mma_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32, mma_f16)
-GROAT_PTX_PRODUCT_16(mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32, mma_bf16)
-GROAT_PTX_PRODUCT_16(mma_sync_aligned_m16n8k32_row_col_f32_e4m3_e4m3_f32, mma_fp8)
-GROAT_PTX_PRODUCT_16(mma_sync_aligned_m16n8k32_row_col_f32_e5m2_e5m2_f32, mma_bf8)
-GROAT_PTX_PRODUCT_8(mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32, mma_f16)
-GROAT_PTX_PRODUCT_8(mma_sync_aligned_m16n8k8_row_col_f32_bf16_bf16_f32, mma_bf16)
-
-template <class D, class A, class B, class C>
-GROAT_LANES void mma_sync_aligned_m16n8k16_row_col_f16_f16_f16_f16(
-    D &d0, D &d1, const A &a0, const A &a1, const A &a2, const A &a3,
-    const B &b0, const B &b1, const C &c0, const C &c1)
-{
-    multiply_halves(d0, d1, vec4{word(a0), word(a1), word(a2), word(a3)},
-                    vec2{word(b0), word(b1)}, c0, c1);
-}
-
-template <class D, class A, class B, class C>
-GROAT_LANES void mma_sync_aligned_m16n8k8_row_col_f16_f16_f16_f16(
-    D &d0, D &d1, const A &a0, const A &a1, const B &b0, const C &c0,
-    const C &c1)
-{
-    multiply_halves(d0, d1, vec4{word(a0), word(a1), 0, 0}, vec2{word(b0), 0},
-                    c0, c1);
 }
 
 } // namespace groat_ptx

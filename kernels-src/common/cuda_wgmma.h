@@ -5,6 +5,7 @@
 #pragma once
 
 #include "cuda_async.h"
+#include "cuda_mma.h"
 #include "mma.h"
 
 namespace groat_ptx {

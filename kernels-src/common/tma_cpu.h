@@ -61,13 +61,13 @@ GROAT_DEVICE void mbarrier_init_fence()
 GROAT_DEVICE void mbarrier_arrive(u32 bar, bool issue = true)
 {
     if (issue)
-        cpu_env->ops->mbarrier_arrive(cpu_env, bar, cpu_env->cluster_rank);
+        cpu_env->ops->mbarrier_arrive(cpu_env, bar, cpu_env->cluster_rank, 1);
 }
 
 GROAT_DEVICE void mbarrier_arrive_peer(u32 bar, u32 rank, bool issue = true)
 {
     if (issue)
-        cpu_env->ops->mbarrier_arrive(cpu_env, bar, rank);
+        cpu_env->ops->mbarrier_arrive(cpu_env, bar, rank, 1);
 }
 
 GROAT_DEVICE void mbarrier_expect(u32 bar, u32 bytes, bool issue = true)

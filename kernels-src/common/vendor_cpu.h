@@ -108,8 +108,10 @@ struct alignas(16) vec8 {
 // bytes into a page for a glibc header, and its leak check then reads anywhere.
 #ifdef GROAT_CPU_TOLD
 // The other thread-local variables are a block's shared memory.  This one has a
-// section before theirs, which it fills to a multiple of its alignment.
-struct alignas(64) env_slot {
+// section before theirs, which it fills to a multiple of its alignment.  So that
+// memory begins at a multiple of 1,024 bytes, as patterns of swizzled tiles do:
+// its addresses are aligned as those of pointers to it are.
+struct alignas(1024) env_slot {
     groat_cpu_env *env;
 };
 

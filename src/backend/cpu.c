@@ -428,7 +428,7 @@ typedef struct found_tls {
 
 static int find_tls(struct dl_phdr_info *info, size_t size, void *user)
 {
-    enum { OWN_SLOT = 64 /* bytes, see common/vendor_cpu.h */ };
+    enum { OWN_SLOT = 1024 /* bytes, see common/vendor_cpu.h */ };
     found_tls *found = user;
 
     (void)size;

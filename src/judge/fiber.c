@@ -155,7 +155,7 @@ void groat__judge_start(groat__judge *j, size_t fiber)
                 (unsigned)(address >> 32), (unsigned)address);
     f->state = GROAT__READY;
     f->site = 0;
-    f->open_store = 0;
+    f->stores = f->open_store = 0;
     f->store_group_count = 0;
     f->acts = false;
     f->leads = false;

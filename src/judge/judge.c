@@ -166,7 +166,6 @@ static void run_cluster(groat__judge *j, const unsigned corner[3],
         j->waves[w].count = 0;
         j->traces[w].told = 0;
         j->wgmma[w] = (groat__wgmma_wave){.group = 1};
-        j->stores[w] = 0;
     }
     memset(j->meetings, 0,
            (2 * j->wave_count + j->fiber_count) * sizeof(*j->meetings));
@@ -216,12 +215,10 @@ static bool set_up(groat__judge *j, uint32_t **order)
     j->waves = calloc(j->wave_count, sizeof(*j->waves));
     j->traces = calloc(j->wave_count, sizeof(*j->traces));
     j->wgmma = calloc(j->wave_count, sizeof(*j->wgmma));
-    j->stores = calloc(j->wave_count, sizeof(*j->stores));
     j->meetings =
         calloc(2 * j->wave_count + j->fiber_count, sizeof(*j->meetings));
     *order = calloc(j->wave_count, sizeof(**order));
-    return j->waves && j->traces && j->wgmma && j->stores && j->meetings &&
-           *order;
+    return j->waves && j->traces && j->wgmma && j->meetings && *order;
 }
 
 static void tear_down(groat__judge *j)
@@ -229,6 +226,7 @@ static void tear_down(groat__judge *j)
     for (size_t i = 0; j->fibers != NULL && i < j->fiber_count; i++) {
         groat__judge_drop_products(&j->fibers[i]);
         free(j->fibers[i].products);
+        free(j->fibers[i].writes);
     }
     groat__judge_drop_fibers(j);
     groat__judge_drop_barriers(j);
@@ -249,7 +247,6 @@ static void tear_down(groat__judge *j)
     free(j->waves);
     free(j->traces);
     free(j->wgmma);
-    free(j->stores);
     free(j->meetings);
     free(j->barriers);
     free(j->copies.items);

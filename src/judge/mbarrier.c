@@ -25,6 +25,7 @@
 enum {
     BYTES = 8,
     COUNT_MAX = (1 << 20) - 1, /* arrivals, and bytes */
+    VAIN_POLLS = 64
 };
 
 #define NEVER UINT32_MAX
@@ -264,7 +265,8 @@ static bool complete(groat__judge *j, uint32_t number, size_t who)
     return true;
 }
 
-void groat__judge_count_arrival(groat__judge *j, uint32_t number)
+void groat__judge_count_arrival(groat__judge *j, uint32_t number,
+                                uint32_t count)
 {
     groat__mbarrier *bar = &j->barriers[number];
 
@@ -272,30 +274,46 @@ void groat__judge_count_arrival(groat__judge *j, uint32_t number)
                             groat__judge_clock(j, j->current));
     bar->last_arrivals[j->current] = groat__judge_now(j, j->current);
     groat__judge_tick(j, j->current);
-    bar->pending--;
+    bar->pending -= count;
+    j->progress++;
     if (!complete(j, number, j->current))
         groat__judge_leave(j);
 }
 
+static void stop_for(groat__judge *j, uint32_t number, unsigned parity)
+{
+    groat__judge_fiber(j)->awaited = number;
+    groat__judge_fiber(j)->parity = parity;
+    groat__judge_stop(j, GROAT__WAITING);
+}
+
 void groat__judge_await_phase(groat__judge *j, uint32_t number, unsigned parity)
 {
-    while (j->barriers[number].phase % 2 == parity) {
-        groat__judge_fiber(j)->awaited = number;
-        groat__judge_fiber(j)->parity = parity;
-        groat__judge_stop(j, GROAT__WAITING);
-    }
+    while (j->barriers[number].phase % 2 == parity)
+        stop_for(j, number, parity);
     groat__judge_clock_join(j, groat__judge_clock(j, j->current),
                             j->barriers[number].done);
 }
 
 unsigned groat__judge_mbarrier_arrive(struct groat_cpu_env *env, unsigned bar,
-                                      unsigned rank)
+                                      unsigned rank, unsigned count)
 {
     groat__judge *j = groat__judge_enter(env);
     groat__mbarrier *at =
         groat__judge_mbarrier_at(j, bar, rank, false, "arrives on");
     unsigned parity = at->phase % 2;
 
+    if (count == 0 || count > COUNT_MAX)
+        groat__judge_report(j,
+                            "arrives %u times on the mbarrier at byte %u; 1 to "
+                            "%d are possible",
+                            count, bar, COUNT_MAX);
+    if (at->pending > 0 && count > at->pending)
+        groat__judge_report(
+            j,
+            "arrives %u times on the mbarrier at byte %u, of which phase %u "
+            "lacks %u of its %u arrivals",
+            count, bar, at->phase, at->pending, at->count);
     if (at->pending == 0)
         groat__judge_report(
             j,
@@ -303,7 +321,7 @@ unsigned groat__judge_mbarrier_arrive(struct groat_cpu_env *env, unsigned bar,
             "all of its %u arrivals",
             bar, at->phase, at->count);
     groat__judge_note_wait(j, GROAT_ACCESS_ARRIVE, bar, at->phase);
-    groat__judge_count_arrival(j, (uint32_t)(at - j->barriers));
+    groat__judge_count_arrival(j, (uint32_t)(at - j->barriers), count);
     return parity;
 }
 
@@ -367,13 +385,22 @@ unsigned groat__judge_mbarrier_try(struct groat_cpu_env *env, unsigned bar,
 {
     groat__judge *j = groat__judge_enter(env);
     groat__mbarrier *at = awaited(j, bar, parity);
+    uint32_t number;
 
     if (at->phase % 2 == parity &&
         at->last_tries[j->current] != at->phase + 1) {
         at->last_tries[j->current] = at->phase + 1;
         return 0;
     }
-    wait_for(j, at, parity);
+    number = (uint32_t)(at - j->barriers);
+    if (at->phase % 2 == parity) {
+        groat__judge_fiber(j)->polls = true;
+        stop_for(j, number, parity);
+        groat__judge_fiber(j)->polls = false;
+    }
+    if (j->barriers[number].phase % 2 == parity)
+        return 0;
+    wait_for(j, &j->barriers[number], parity);
     return 1;
 }
 
@@ -384,10 +411,32 @@ void groat__judge_mbarrier_count(groat__judge *j, groat__engine_copy *copy)
     size_t issuer = copy->issuer;
 
     copy->counted = true;
+    j->progress++;
     /* Cannot leave the tx-count's range: shared memory has fewer bytes. */
     bar->tx -= copy->bytes;
     bar->arrived += copy->bytes;
     (void)complete(j, number, issuer);
+}
+
+bool groat__judge_give_up_polls(groat__judge *j)
+{
+    bool any = false;
+
+    for (size_t t = 0; t < j->fiber_count; t++) {
+        groat__fiber *f = &j->fibers[t];
+
+        if (f->state != GROAT__WAITING || !f->polls)
+            continue;
+        if (f->polled_at != j->progress)
+            f->vain_polls = 0;
+        f->polled_at = j->progress;
+        if (f->vain_polls >= VAIN_POLLS)
+            continue;
+        f->vain_polls++;
+        f->state = GROAT__READY;
+        any = true;
+    }
+    return any;
 }
 
 /* No thread may arrive in a block that has ended, so one of the block's threads

@@ -12,7 +12,7 @@ void groat__judge_mbarrier_init(struct groat_cpu_env *env, unsigned bar,
                                 unsigned count);
 void groat__judge_mbarrier_init_fence(struct groat_cpu_env *env);
 unsigned groat__judge_mbarrier_arrive(struct groat_cpu_env *env, unsigned bar,
-                                      unsigned rank);
+                                      unsigned rank, unsigned count);
 void groat__judge_mbarrier_expect(struct groat_cpu_env *env, unsigned bar,
                                   unsigned bytes);
 void groat__judge_mbarrier_wait(struct groat_cpu_env *env, unsigned bar,
@@ -27,11 +27,17 @@ groat__mbarrier *groat__judge_mbarrier_at(groat__judge *j, uint32_t bar,
                                           const char *verb);
 /* Makes a barrier of the current thread's block, of `count` arrivals. */
 groat__mbarrier *groat__judge_new_barrier(groat__judge *j, unsigned count);
-/* Counts an arrival of the current thread; may complete the phase. */
-void groat__judge_count_arrival(groat__judge *j, uint32_t number);
+/* Counts arrivals of the current thread, of which that many are missing; may
+ * complete the phase. */
+void groat__judge_count_arrival(groat__judge *j, uint32_t number,
+                                uint32_t count);
 /* Waits until the phase of that parity is complete. */
 void groat__judge_await_phase(groat__judge *j, uint32_t number,
                               unsigned parity);
+/* Lets threads that poll a phase go on without it, to be called when no thread
+ * can; false if none polls, or all have done so many times while nothing was
+ * counted anywhere. */
+bool groat__judge_give_up_polls(groat__judge *j);
 /* Counts the bytes of a copy as arrived; may complete the phase. */
 void groat__judge_mbarrier_count(groat__judge *j, groat__engine_copy *copy);
 /* Reports if the block's last thread ends without knowing of an arrival that

@@ -20,6 +20,7 @@ static const struct {
     [GROAT__ELECT] = {"elect", 1},
     [GROAT__SHUFFLE] = {"a shuffle or vote", 1},
     [GROAT__WARP_BARRIER] = {"warp_barrier", 1},
+    [GROAT__NAMED_BARRIER] = {"a barrier of a part of the block", 1},
     [GROAT__WARP_MATRIX] = {"a matrix operation", 1},
     [GROAT__WGMMA_FENCE] = {"wgmma_fence", 1},
     [GROAT__WGMMA_COMMIT] = {"wgmma_commit", 1},
@@ -82,7 +83,8 @@ static party partners(const groat__judge *j, groat__joint joint, size_t fiber)
     size_t waves = joints[joint].waves;
     size_t wave = groat__judge_wave_of(j, fiber);
     size_t in_block = wave % j->block_waves;
-    bool some = joint == GROAT__SHUFFLE || joint == GROAT__WARP_BARRIER;
+    bool some = joint == GROAT__SHUFFLE || joint == GROAT__WARP_BARRIER ||
+                joint == GROAT__NAMED_BARRIER;
     party p = {.mask = some ? j->fibers[fiber].mask : 0};
 
     wave -= in_block % waves;
@@ -303,6 +305,19 @@ static void wait_at(groat__judge *j, groat__fiber_state where)
     groat__judge_note_wait(j, GROAT_ACCESS_RESUME, GROAT__JUDGE_NO_MBARRIER, 0);
 }
 
+/* Reports if a part of the block is at barrier 0, which is the block's. */
+static void check_zero(groat__judge *j)
+{
+    const uint32_t number = j->block->named[0];
+    const groat__mbarrier *bar = number ? &j->barriers[number - 1] : NULL;
+
+    if (bar != NULL && bar->pending != bar->count)
+        groat__judge_report(j,
+                            "comes to the block's barrier, which is barrier 0, "
+                            "to which others have come as to one of %u threads",
+                            bar->count);
+}
+
 void groat__judge_block_barrier(struct groat_cpu_env *env, unsigned line)
 {
     groat__judge *j = groat__judge_enter(env);
@@ -314,6 +329,7 @@ void groat__judge_block_barrier(struct groat_cpu_env *env, unsigned line)
                "shared_fence completed");
     f->unfenced = false;
     f->line = line;
+    check_zero(j);
     wait_at(j, GROAT__AT_BARRIER);
 }
 
@@ -323,6 +339,7 @@ unsigned groat__judge_block_vote(struct groat_cpu_env *env, unsigned predicate,
     groat__judge *j = groat__judge_enter(env);
     unsigned *votes = &j->block->votes[j->block->epoch & 1];
 
+    check_zero(j);
     *votes += predicate != 0;
     groat__judge_fiber(j)->line = line;
     wait_at(j, GROAT__AT_BARRIER);

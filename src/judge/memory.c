@@ -168,16 +168,17 @@ static void check_readers(groat__judge *j, const groat__judge_block *block,
         if (r->agent >= groat__judge_agent_stores(j, 0))
             groat__judge_report(
                 j,
-                "%s byte %u of shared memory, which a copy to device memory of "
-                "wave %zu still reads: its wait, or a release behind it, is "
-                "missing",
+                "%s byte %u of shared memory, which a copy of thread %zu to "
+                "device memory still reads: its wait, or a release behind it, "
+                "is missing",
                 verb, at,
-                (r->agent - groat__judge_agent_stores(j, 0)) % j->block_waves);
+                groat__judge_thread_of(j, r->agent -
+                                              groat__judge_agent_stores(j, 0)));
         if (!groat__judge_is_thread(j, r->agent))
             groat__judge_report(
                 j,
                 "%s byte %u of shared memory, which a wgmma of wave %zu still "
-                "reads: its %s, or a release behind it, is missing",
+                "reads: that wave's %s, or a release behind it, is missing",
                 verb, at,
                 (r->agent - groat__judge_agent_wgmma(j, 0)) % j->block_waves,
                 groat__judge_call(j, "wgmma_wait"));

@@ -92,6 +92,12 @@ typedef struct groat__product {
     bool in_flight;
 } groat__product;
 
+/* Bytes of a thread's own memory. */
+typedef struct groat__own_write {
+    uint64_t from;
+    uint64_t to;
+} groat__own_write;
+
 /* Where a fiber, or the scheduler, resumes; see fiber.c. */
 typedef struct groat__stand {
     ucontext_t context; /* starts a fiber, and holds its stack */
@@ -128,13 +134,22 @@ typedef struct groat__fiber {
     uint64_t answer;
     uint32_t awaited; /* WAITING: index of the mbarrier */
     uint32_t parity;
+    bool polls;          /* WAITING: may go on without the phase */
+    uint32_t vain_polls; /* since j->progress was polled_at */
+    uint64_t polled_at;
     groat__product *products;
     size_t product_count;
     size_t target; /* product that the current wgmma adds to */
     unsigned char a[GROAT__WGMMA_A_BYTES]; /* its A, if that is in registers */
     bool wgmma_fenced;
-    /* Copies to device memory that are not done, by their number in the wave:
-     * the first of those in no group, or 0, and of each group, oldest first. */
+    /* CUDA C++: what the thread wrote of its own memory since its last
+     * wgmma_fence, up to a number of places. */
+    groat__own_write *writes;
+    size_t write_count;
+    size_t write_cap;
+    uint32_t stores; /* copies to device memory, which have numbers from 1 */
+    /* Those that are not done: the first of those in no group, or 0, and of
+     * each group, oldest first. */
     uint32_t open_store;
     uint32_t *store_groups;
     size_t store_group_count;
@@ -172,6 +187,7 @@ typedef struct groat__wave_trace {
 /* Lanes that come together at one instruction (NVIDIA). */
 typedef enum groat__joint {
     GROAT__ELECT,
+    GROAT__NAMED_BARRIER,
     GROAT__SHUFFLE,
     GROAT__WARP_BARRIER,
     GROAT__WARP_MATRIX,
@@ -422,12 +438,13 @@ typedef struct groat__judge {
     groat__meeting *meetings; /* of each wave, then of each warpgroup, then of
                                * the lanes of a mask, by the first to arrive  */
     groat__wgmma_wave *wgmma;
-    uint32_t *stores;   /* of each wave: copies to device memory */
+
     size_t wave_count;  /* of the cluster */
     size_t block_waves; /* of a block */
     groat__mbarrier *barriers;
     size_t barrier_count;
     size_t barrier_cap;
+    uint64_t progress;    /* arrivals and copies that were counted */
     groat__copies copies; /* in flight, oldest first */
     groat__copies landed; /* a ring of the last ones, for findings */
     groat__readers readers;

@@ -11,6 +11,7 @@
 
 #include "judge/fiber.h"
 #include "judge/mbarrier.h"
+#include "judge/meet.h"
 #include "judge/order.h"
 
 static uint32_t barrier_of(groat__judge *j, unsigned id, unsigned threads)
@@ -37,16 +38,38 @@ static void check(groat__judge *j, unsigned id, unsigned threads)
                             id, threads, j->threads);
 }
 
+/* Barrier 0 is the block's, too. */
+static void check_block(groat__judge *j, unsigned threads)
+{
+    size_t first = groat__judge_rank_of(j, j->current) * j->threads;
+
+    for (size_t t = first; t < first + j->threads; t++) {
+        if (j->fibers[t].state != GROAT__AT_BARRIER)
+            continue;
+        groat__judge_add_place(j, j->fibers[t].site, "thread %zu",
+                               groat__judge_thread_of(j, t));
+        groat__judge_report(j,
+                            "comes to barrier 0 of %u threads, where thread "
+                            "%zu waits for all of the block",
+                            threads, groat__judge_thread_of(j, t));
+    }
+}
+
 void groat__judge_named_barrier(struct groat_cpu_env *env, unsigned id,
-                                unsigned threads, unsigned wait)
+                                unsigned threads, unsigned how)
 {
     groat__judge *j = groat__judge_enter(env);
+    const uint64_t detail[4] = {id, threads, how, 0};
     groat__mbarrier *bar;
     uint32_t number;
     unsigned parity;
 
     check(j, id, threads);
+    if (id == 0)
+        check_block(j, threads);
     groat__judge_clocks_on(j);
+    if ((how & GROAT_CPU_BARRIER_ALIGNED) != 0)
+        (void)groat__judge_join(j, GROAT__NAMED_BARRIER, detail);
     number = barrier_of(j, id, threads);
     bar = &j->barriers[number];
     if (bar->pending == bar->count)
@@ -57,7 +80,7 @@ void groat__judge_named_barrier(struct groat_cpu_env *env, unsigned id,
                             "others have come as to one of %u",
                             id, threads, bar->count);
     parity = bar->phase % 2;
-    groat__judge_count_arrival(j, number);
-    if (wait != 0)
+    groat__judge_count_arrival(j, number, 1);
+    if ((how & GROAT_CPU_BARRIER_WAIT) != 0)
         groat__judge_await_phase(j, number, parity);
 }

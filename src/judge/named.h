@@ -9,6 +9,6 @@
 #include "judge/model.h"
 
 void groat__judge_named_barrier(struct groat_cpu_env *env, unsigned id,
-                                unsigned threads, unsigned wait);
+                                unsigned threads, unsigned how);
 
 #endif

@@ -5,7 +5,7 @@
  *
  * An agent makes accesses in an order of its own.  An AMD wave is an agent (its
  * lanes run in lock step), and so is an NVIDIA thread; with vector clocks, so
- * are the wgmma of a wave, its copies from shared to device memory, and the
+ * are the wgmma of a wave, a thread's copies to device memory, and the
  * copy engine on behalf of each mbarrier.  An access is identified by its agent
  * and that agent's clock at the time.
  *
@@ -49,15 +49,16 @@ uint32_t groat__judge_agent_wgmma(const groat__judge *j, size_t wave)
     return (uint32_t)(2 * j->fiber_count + wave);
 }
 
-uint32_t groat__judge_agent_stores(const groat__judge *j, size_t wave)
+uint32_t groat__judge_agent_stores(const groat__judge *j, size_t fiber)
 {
-    return (uint32_t)(2 * j->fiber_count + j->wave_count + wave);
+    return (uint32_t)(2 * j->fiber_count + j->wave_count + fiber);
 }
 
-/* Number of agents but the mbarriers, which come behind them. */
+/* Number of agents but the mbarriers, which come behind them.  CUDA C++ alone
+ * copies to device memory. */
 static size_t agents_of(const groat__judge *j)
 {
-    return 2 * (j->fiber_count + j->wave_count);
+    return (j->env.cuda != 0 ? 3 : 2) * j->fiber_count + j->wave_count;
 }
 
 uint32_t groat__judge_agent_barrier(const groat__judge *j, size_t barrier)

@@ -28,7 +28,7 @@ uint32_t groat__judge_now(const groat__judge *j, size_t fiber);
 uint32_t groat__judge_agent(const groat__judge *j, size_t fiber);
 uint32_t groat__judge_agent_fenced(const groat__judge *j, uint32_t thread);
 uint32_t groat__judge_agent_wgmma(const groat__judge *j, size_t wave);
-uint32_t groat__judge_agent_stores(const groat__judge *j, size_t wave);
+uint32_t groat__judge_agent_stores(const groat__judge *j, size_t fiber);
 uint32_t groat__judge_agent_barrier(const groat__judge *j, size_t barrier);
 bool groat__judge_is_thread(const groat__judge *j, uint32_t agent);
 bool groat__judge_is_barrier(const groat__judge *j, uint32_t agent);

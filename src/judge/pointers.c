@@ -12,6 +12,7 @@
 #include "judge/memory.h"
 #include "judge/trace.h"
 #include "judge/unwritten.h"
+#include "judge/wgmma.h"
 
 enum { NEAR = 64 << 10 }; /* bytes; how far a wrong index may miss */
 
@@ -90,6 +91,8 @@ static bool is_own(groat__judge *j, uint64_t address, unsigned long bytes,
         if (bytes > own[i].bytes - at)
             groat__judge_report(j, "%s %lu bytes of its %s, past their end",
                                 verb, bytes, own[i].name);
+        if (own[i].object == stack->ss_sp)
+            groat__judge_wgmma_touch(j, address, bytes, written);
         if (written && own[i].object == launch->plain.image)
             groat__judge_unwritten_keep(j, address, bytes);
         return true;

@@ -10,6 +10,7 @@
 
 #include "judge/deadlock.h"
 #include "judge/fiber.h"
+#include "judge/mbarrier.h"
 #include "judge/meet.h"
 #include "judge/order.h"
 #include "judge/tma.h"
@@ -242,7 +243,8 @@ void groat__judge_run_cluster(groat__judge *j, uint32_t *order)
         run_waves(j, order);
     while (!j->failed &&
            (groat__judge_go_without(j) || open_barriers(j) ||
-            groat__judge_gather(j) || groat__judge_engine_step(j)));
+            groat__judge_gather(j) || groat__judge_engine_step(j) ||
+            groat__judge_give_up_polls(j)));
     for (size_t t = 0; t < j->fiber_count && !j->failed; t++)
         if (j->fibers[t].state != GROAT__DONE &&
             !groat__judge_unwritten_blame(j, t))

@@ -20,11 +20,6 @@
 #include "judge/order.h"
 #include "judge/tma.h"
 
-static size_t wave_here(const groat__judge *j)
-{
-    return groat__judge_wave_of(j, j->current);
-}
-
 /* Reports if a thread's store is not fenced for the engine. */
 static void check_fenced(groat__judge *j, uint32_t at)
 {
@@ -53,7 +48,7 @@ static void read_chunk(groat__judge *j, uint32_t from, uint32_t number,
 
         check_fenced(j, at);
         s->readers = groat__judge_add_reader(
-            j, s->readers, groat__judge_agent_stores(j, wave_here(j)), number,
+            j, s->readers, groat__judge_agent_stores(j, j->current), number,
             groat__judge_fiber(j)->site);
     }
 }
@@ -64,7 +59,7 @@ static void copy_out(groat__judge *j, const groat__engine_copy *copy)
     uint32_t number;
 
     groat__judge_clocks_on(j);
-    number = ++j->stores[wave_here(j)];
+    number = ++f->stores;
     for (uint32_t i = 0; i < copy->bytes / GROAT__JUDGE_CHUNK; i++) {
         groat__piece to = groat__judge_piece_of(copy, i);
         unsigned char chunk[GROAT__JUDGE_CHUNK];
@@ -116,22 +111,6 @@ static uint32_t oldest_of(const groat__fiber *f)
     return f->open_store;
 }
 
-/* How many of a wave's copies are done, up to the oldest that is not. */
-static uint32_t done_of(groat__judge *j, size_t wave)
-{
-    uint32_t done = j->stores[wave];
-    size_t first;
-    size_t end = groat__judge_lanes(j, wave, 1, &first);
-
-    for (size_t t = first; t < end; t++) {
-        uint32_t oldest = oldest_of(&j->fibers[t]);
-
-        if (oldest != 0 && oldest - 1 < done)
-            done = oldest - 1;
-    }
-    return done;
-}
-
 void groat__judge_store_wait(struct groat_cpu_env *env, unsigned groups)
 {
     groat__judge *j = groat__judge_enter(env);
@@ -146,8 +125,8 @@ void groat__judge_store_wait(struct groat_cpu_env *env, unsigned groups)
                 (f->store_group_count - done) * sizeof(*f->store_groups));
     f->store_group_count -= done;
     known = &groat__judge_clock(
-        j, j->current)[groat__judge_agent_stores(j, wave_here(j))];
-    *known = done_of(j, wave_here(j));
+        j, j->current)[groat__judge_agent_stores(j, j->current)];
+    *known = oldest_of(f) != 0 ? oldest_of(f) - 1 : f->stores;
 }
 
 void groat__judge_stores_check_end(groat__judge *j)

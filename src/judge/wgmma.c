@@ -24,10 +24,11 @@
 #include "judge/order.h"
 
 enum {
-    ROWS = 64,      /* of A and of the result */
-    COLUMNS = 256,  /* at most */
-    K_BYTES = 32,   /* of one product */
-    K_NUMBERS = 32, /* at most */
+    WRITES_MOST = 1024, /* of its own memory that a thread notes */
+    ROWS = 64,          /* of A and of the result */
+    COLUMNS = 256,      /* at most */
+    K_BYTES = 32,       /* of one product */
+    K_NUMBERS = 32,     /* at most */
     THREADS = 128,
     POISON = 0x7fa0dead /* a signalling NaN, which arithmetic changes */
 };
@@ -287,6 +288,49 @@ static groat__product *product_at(groat__judge *j, float *registers,
     return more;
 }
 
+/* Whether the thread may have written registers since its last fence. */
+static bool is_unfenced(const groat__judge *j, const float *acc, size_t bytes,
+                        const groat__product *p, bool known)
+{
+    const groat__fiber *f = groat__judge_fiber(j);
+    uint64_t from = (uint64_t)(uintptr_t)acc;
+
+    if (j->env.cuda == 0)
+        return !f->wgmma_fenced &&
+               (!known || memcmp(p->values, acc, bytes) != 0);
+    for (size_t i = 0; i < f->write_count; i++)
+        if (f->writes[i].from < from + bytes && from < f->writes[i].to)
+            return true;
+    return !f->wgmma_fenced;
+}
+
+void groat__judge_wgmma_touch(groat__judge *j, uint64_t address, uint64_t bytes,
+                              bool written)
+{
+    groat__fiber *f = groat__judge_fiber(j);
+
+    for (size_t i = 0; i < f->product_count; i++) {
+        const groat__product *p = &f->products[i];
+        uint64_t from = (uint64_t)(uintptr_t)p->registers;
+
+        if (p->in_flight && address < from + p->count * sizeof(float) &&
+            from < address + bytes)
+            groat__judge_report(
+                j, "%s sums that a wgmma is still adding to: %s comes later",
+                written ? "writes" : "reads",
+                groat__judge_call(j, "wgmma_wait"));
+    }
+    if (!written || !f->wgmma_fenced || f->write_count == WRITES_MOST)
+        return;
+    if (f->write_count > 0 && f->writes[f->write_count - 1].to == address) {
+        f->writes[f->write_count - 1].to += bytes;
+        return;
+    }
+    f->writes = groat__judge_grow(j, f->writes, f->write_count, &f->write_cap,
+                                  sizeof(*f->writes));
+    f->writes[f->write_count++] = (groat__own_write){address, address + bytes};
+}
+
 /* Saves this lane's registers (or zeros) in `values` and poisons them. */
 static groat__product *begin(groat__judge *j, float *acc, uint32_t count,
                              bool accumulate)
@@ -299,8 +343,7 @@ static groat__product *begin(groat__judge *j, float *acc, uint32_t count,
 
     if (p->in_flight)
         check_poison(j, p);
-    else if (!f->wgmma_fenced &&
-             (f->product_count != known || memcmp(p->values, acc, bytes) != 0))
+    else if (is_unfenced(j, acc, bytes, p, f->product_count == known))
         groat__judge_report(j,
                             "comes to wgmma with registers that it wrote since "
                             "the last %s: one is missing",
@@ -322,6 +365,7 @@ void groat__judge_drop_products(groat__fiber *fiber)
         free(fiber->products[i].values);
     fiber->product_count = 0;
     fiber->wgmma_fenced = false;
+    fiber->write_count = 0;
 }
 
 /* ---- products ---------------------------------------------------------- */
@@ -414,6 +458,7 @@ void groat__judge_wgmma_fence(struct groat_cpu_env *env)
 
     need_wgmma(j, "wgmma_fence");
     groat__judge_fiber(j)->wgmma_fenced = true;
+    groat__judge_fiber(j)->write_count = 0;
     (void)groat__judge_join(j, GROAT__WGMMA_FENCE, nothing);
 }
 
@@ -448,7 +493,7 @@ void groat__judge_wgmma_wait(struct groat_cpu_env *env, unsigned groups)
         check_poison(j, p);
         memcpy(p->registers, p->values, p->count * sizeof(*p->values));
         p->in_flight = false;
-        f->wgmma_fenced = false;
+        f->wgmma_fenced = f->wgmma_fenced && j->env.cuda != 0;
     }
     known = &groat__judge_clock(
         j, j->current)[groat__judge_agent_wgmma(j, wave_here(j))];

@@ -16,6 +16,9 @@ void groat__judge_wgmma(struct groat_cpu_env *env, unsigned number, unsigned n,
                         unsigned long long desc_a, const unsigned *a,
                         unsigned long long desc_b, unsigned accumulate,
                         float *acc);
+/* Judges an access of the thread to its own memory, where sums may be. */
+void groat__judge_wgmma_touch(groat__judge *j, uint64_t address, uint64_t bytes,
+                              bool written);
 void groat__judge_wgmma_check_end(groat__judge *j);
 void groat__judge_drop_products(groat__fiber *fiber);
 

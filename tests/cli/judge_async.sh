@@ -166,7 +166,7 @@ broken_store() {
     stores broken.cu 1 "$1"
     says "$1: is told" "$3"
 }
-reads="which a copy to device memory of wave 0 still reads: its wait, or a release behind it, is missing"
+reads="which a copy of thread 0 to device memory still reads: its wait, or a release behind it, is missing"
 broken_store "a wait for a group too few" 's/read 1;/read 2;/' "$reads"
 broken_store "no group" 's/asm volatile("cp.async.bulk.commit_group.*/;/' "$reads"
 broken_store "no wait at the end" 's/wait_group 0/wait_group 1/' \
@@ -176,6 +176,33 @@ broken_store "no fence" 's/fence.proxy.async.shared::cta/membar.cta/' \
 broken_store "no barrier" 's/__syncthreads(); \/\/.*/;/' "which nobody has written yet"
 broken_store "no multiple of 16 bytes" 's/"r"(256)/"r"(250)/' "multiples of 16 are possible"
 broken_store "bytes past the end" 's/z + 64/z + 68/' "whose end it runs past"
+
+right "lanes of a warp with groups of their own" --buffer y=256:f32 --buffer z=256:f32 <<'END'
+#include <cstdint>
+__global__ void k(float *y, float *z)
+{
+    __shared__ alignas(128) float a[2][32], b[32];
+    const int t = threadIdx.x;
+
+    for (int i = 0; i < 8; i++) {
+        if (t == 0)
+            asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
+        if (t == 16)
+            asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+        __syncthreads();
+        a[i % 2][t] = b[t] = i;
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+        __syncthreads();
+        if (t == 0 || t == 16) {
+            asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 128;" ::"l"(
+                             (t == 0 ? y : z) + 32 * i),
+                         "r"((uint32_t)__cvta_generic_to_shared(t == 0 ? a[i % 2] : b)) : "memory");
+            asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+        }
+    }
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+END
 
 # ---- cuda::barrier and its copies, as CUDA's guide has them
 
@@ -273,6 +300,67 @@ END
 od -An -v -tf4 -w4 y.raw | awk '$1 != 3 * (32 - NR) { bad = 1 } END { exit bad }' &&
     pass "tells when it is complete" || fail "tells when it is complete" "$(od -An -tf4 y.raw)"
 
+right "a thread that polls two mbarriers" --buffer y=1 <<'END'
+#include <cstdint>
+__device__ bool done(uint32_t bar)
+{
+    uint32_t is;
+    asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], 0;\n"
+                 "selp.b32 %0, 1, 0, p; }" : "=r"(is) : "r"(bar) : "memory");
+    return is;
+}
+__global__ void k(int *y)
+{
+    __shared__ uint64_t bars[2];
+    const uint32_t a = (uint32_t)__cvta_generic_to_shared(bars);
+
+    if (threadIdx.x < 2)
+        asm volatile("mbarrier.init.shared.b64 [%0], 3;" ::"r"(a + 8 * threadIdx.x));
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        while (!done(a) && !done(a + 8)) // each poll of the first brings the second on
+            asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(a + 8));
+        y[0] = done(a + 8);
+    }
+}
+END
+wrong "more arrivals than are missing" \
+    "arrives 20 times on the mbarrier at byte 0, of which phase 0 lacks 12 of its 32 arrivals" \
+    --buffer y=1 <<'END'
+#include <cstdint>
+__global__ void k(int *y)
+{
+    __shared__ uint64_t bar;
+    const uint32_t a = (uint32_t)__cvta_generic_to_shared(&bar);
+
+    if (threadIdx.x == 0) {
+        asm volatile("mbarrier.init.shared.b64 [%0], 32;" ::"r"(a));
+        asm volatile("mbarrier.arrive.shared.b64 _, [%0], 20;" ::"r"(a));
+        asm volatile("mbarrier.arrive.shared.b64 _, [%0], 20;" ::"r"(a));
+    }
+}
+END
+
+# ---- addresses: a pointer is aligned as the address in shared memory is
+
+right "memory that a kernel aligns itself" --shared 4K --buffer y=32 --output y=y.raw <<'END'
+#include <cstdint>
+struct alignas(1024) slots { float s[256]; };
+__global__ void k(float *y)
+{
+    extern __shared__ __align__(1024) char raw[];
+    __shared__ uint64_t bar;
+    slots &own = *reinterpret_cast<slots *>(raw);
+    char *const next = (char *)(((uintptr_t)raw + 1025 + 1023) & ~(uintptr_t)1023);
+    const unsigned a = (unsigned)__cvta_generic_to_shared(next);
+
+    own.s[threadIdx.x] = 1;
+    y[threadIdx.x] = a % 1024 + (unsigned)(next - raw) + (unsigned)(uintptr_t)&bar % 8;
+}
+END
+od -An -v -tf4 -w4 y.raw | awk '$1 != 2048 { bad = 1 } END { exit bad }' &&
+    pass "is aligned in both" || fail "is aligned in both" "$(od -An -tf4 y.raw | head -n 2)"
+
 # ---- barriers of a part of the block
 
 cat >sound.cu <<'END'
@@ -312,6 +400,11 @@ broken "an arrival that is missing" 's/            arrive(1, 128);/;/' \
     "thread 64-127 at barrier 1 of the block, to which 64 of 128 threads came"
 broken "another number of threads" 's/arrive(1, 128)/arrive(1, 96)/' \
     "comes to barrier 1 of 96 threads, to which others have come as to one of 128"
+broken "two barriers of one number" 's/sync(3, 64);/__syncthreads();/; s/sync([12], /sync(0, /; s/arrive([12], /arrive(0, /' \
+    "barrier 0"
+broken "two lines for one warp" 's/sync(3, 64);/if (t % 32 < 16) asm volatile("bar.sync 3, 64;");\
+    else asm volatile("bar.sync 3, 64;");/' "or comes to another one"
+broken "a part of the lanes" 's/sync(3, 64);/if (t % 32 < 16) sync(3, 64);/' "for other lanes (16 came)"
 broken "a number past the last barrier" 's/sync(3/sync(16/' "comes to barrier 16; 0 to 15 are possible"
 broken "a part of a warp" 's/sync(3, 64)/sync(3, 50)/' \
     "comes to barrier 3 of 50 threads; multiples of 32 up to the block's 128 are possible"

@@ -67,9 +67,13 @@ product "a map that is no __grid_constant__" 2
 says "is refused, too" "parameter a is a tensor map without __grid_constant__"
 
 broken "no wait for the products" 's/asm volatile("wgmma.wait_group.*/;/' \
-    "which a wgmma of wave 3 still reads: its wgmma.wait_group, or a release behind it, is missing"
-broken "no group of products" 's/asm volatile("wgmma.commit_group.*/;/' "its wgmma.wait_group, or"
+    "which a wgmma of wave 3 still reads: that wave's wgmma.wait_group, or a release behind it, is missing"
+broken "no group of products" 's/asm volatile("wgmma.commit_group.*/;/' "that wave's wgmma.wait_group, or"
 broken "no fence of the sums" 's/asm volatile("wgmma.fence.*/;/' "since the last wgmma.fence: one is missing"
+broken "sums that are read too early" 's/asm volatile("wgmma.wait_group.*/d[0] += 1; &/' \
+    "reads sums that a wgmma is still adding to: wgmma.wait_group comes later"
+broken "sums that are written behind the fence" 's/asm volatile("wgmma.fence.*/& d[0] = 0;/' \
+    "since the last wgmma.fence: one is missing"
 broken "no wait for the copies" 's/wait(&full.*/;/' "multiplies by"
 broken "a release too early" 's/wait(&full.*/& arrive(\&empty[slot]);/' "still reads"
 broken "half of the bytes expected" 's/2 \* side \* side \* 2/side * side * 2/' \

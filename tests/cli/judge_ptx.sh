@@ -326,4 +326,38 @@ sed 's/ifdef/ifndef/' k.cu >used.cu
 expect "one that is used" 4 judge used.cu --block 1 --buffer y=2
 says "is told at its line" "used.cu:11:"
 says "is told why" "asm_that_is_not_read"
+right "words, pairs, coordinates and logic" --buffer y=32:out --output y=got <<'END'
+#include <cstdint>
+__global__ void k(unsigned *y)
+{
+    unsigned a, b, bad = 0, t;
+    unsigned long long w, p;
+    float f;
+    asm("mov.b64 %0, {%1, %2};" : "=l"(w) : "r"(3u), "r"(7u));
+    bad |= (w != (7ull << 32 | 3)) << 0;
+    asm("mov.b64 {%0, %1}, %2;" : "=r"(a), "=r"(b) : "l"(w));
+    bad |= (a != 3 || b != 7) << 1;
+    asm("mov.u32 %0, %%tid.x;" : "=r"(t));
+    bad |= (t != threadIdx.x) << 2;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(a) : "f"(1.f), "f"(2.f));
+    bad |= (a != 0x3f804000) << 3;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(a) : "f"(1.f), "f"(2.f));
+    bad |= (a != 0x3c004000) << 4;
+    asm("shl.b32 %0, %1, 5;" : "=r"(a) : "r"(t));
+    asm("xor.b32 %0, %1, 0xff;" : "=r"(b) : "r"(a));
+    bad |= (a != t << 5 || b != (a ^ 0xff)) << 5;
+    asm("max.f32 %0, %1, %2;" : "=f"(f) : "f"(-1.f), "f"(3.f));
+    bad |= (f != 3) << 6;
+    asm("mad.lo.u32 %0, %1, 3, 4;" : "=r"(a) : "r"(t));
+    bad |= (a != 3 * t + 4) << 7;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(p));
+    asm("shr.u32 %0, %1, 40;" : "=r"(a) : "r"(~0u));
+    bad |= (a != 0) << 8;
+    asm("mov.u32 %0, %%ctaid.y;" : "=r"(a));
+    bad |= (a != 0) << 9;
+    y[t] = bad;
+}
+END
+[ "$(od -An -v -tu4 got | tr -d ' 0\n')" = "" ] && pass "are PTX's, too" ||
+    fail "are PTX's, too" "$(od -An -tu4 got)"
 finish

@@ -16,7 +16,8 @@
 
 enum {
     FOR_ALL = 0644,
-    MAP_BYTES = 128, /* of a tensor map */
+    DYNAMIC_ALIGN = 128, /* of dynamic shared memory, at least */
+    MAP_BYTES = 128,     /* of a tensor map */
     MAP_ALIGN = 64
 };
 
@@ -226,8 +227,12 @@ static groat_status write_kernel(groat__cuda_work *w)
     if (w->source.dynamic)
         groat__str_addf(&text,
                         "#define GROAT_DYNAMIC_BYTES %" PRIu64 "\n"
+                        "#define GROAT_DYNAMIC_ALIGN %u\n"
                         "#include \"../common/cuda_dynamic.h\"\n\n",
-                        w->cli->values.shared_bytes);
+                        w->cli->values.shared_bytes,
+                        w->source.dynamic_align > DYNAMIC_ALIGN
+                            ? w->source.dynamic_align
+                            : DYNAMIC_ALIGN);
     groat__str_addf(&text,
                     "namespace\n{\n#include \"cuda-code.h\"\n}\n\n"
                     "GROAT_KERNEL(%s_args)\n{\n#line %d \"%s\"\n"

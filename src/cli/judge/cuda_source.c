@@ -17,7 +17,7 @@
 
 typedef groat__cuda_token token;
 
-enum { SPACES = 16, BRANCHES = 16 };
+enum { SPACES = 16, BRANCHES = 16, DYNAMIC_ALIGN_MOST = 1024 };
 
 /* How well a kernel's name is the entry's. */
 typedef enum match {
@@ -329,6 +329,17 @@ static bool is_outside(const reader *r)
     return r->depth == (int)r->space_count;
 }
 
+/* Notes what dynamic shared memory is aligned to, where a number says it. */
+static void note_alignment(reader *r, token words)
+{
+    char *end;
+    unsigned long bytes = strtoul(words.at, &end, 0);
+
+    if (words.len > 0 && *end == ')' && bytes <= DYNAMIC_ALIGN_MOST &&
+        (bytes & (bytes - 1)) == 0 && bytes > r->out->dynamic_align)
+        r->out->dynamic_align = (unsigned)bytes;
+}
+
 /* Makes "extern __shared__ TYPE NAME[]", whose words may have another order and
  * which more brackets may follow, another name of dynamic shared memory or, in
  * a function, a pointer to it.  `first` is its first token. */
@@ -343,7 +354,7 @@ static groat_status read_dynamic(reader *r, const token *first)
     for (; t.len > 0 && *t.at != '[' && *t.at != ';'; t = take(r)) {
         if (is(&t, "__align__") || is(&t, "alignas")) {
             (void)take(r);
-            (void)take_to(r, '(', ')');
+            note_alignment(r, take_to(r, '(', ')'));
         } else if (!is(&t, "__shared__") && !is(&t, "extern")) {
             groat__str_addf(&type, "%.*s ", (int)name.len, name.at);
             name = t;

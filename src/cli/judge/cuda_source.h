@@ -20,10 +20,11 @@ typedef struct groat__cuda_source {
     groat__cuda_param params[GROAT__CUDA_PARAMS]; /* of the entry           */
     size_t own_count;   /* of the kernel's parameters                       */
     size_t param_count; /* and with members of structures, behind them      */
-    bool dynamic;       /* there is an extern shared array                  */
-    bool templated;     /* it has template parameters                       */
-    const char *file;   /* of the entry's name; in the files                */
-    int line;           /* likewise                                         */
+    unsigned dynamic_align; /* of dynamic shared memory, in bytes, or 0 */
+    bool dynamic;     /* there is an extern shared array                  */
+    bool templated;   /* it has template parameters                       */
+    const char *file; /* of the entry's name; in the files                */
+    int line;         /* likewise                                         */
     unsigned most_threads; /* of its __launch_bounds__, if a number; else 0 */
     groat__str entry;   /* as given, with the namespaces that were seen     */
     groat__str headers; /* #include lines of ours for those it includes     */

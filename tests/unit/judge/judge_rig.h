@@ -171,18 +171,18 @@ static inline void init_fence(void)
 
 static inline void arrive(unsigned bar)
 {
-    env->ops->mbarrier_arrive(env, bar, rank());
+    env->ops->mbarrier_arrive(env, bar, rank(), 1);
 }
 
 static inline void arrive_peer(unsigned bar, unsigned at)
 {
-    env->ops->mbarrier_arrive(env, bar, at);
+    env->ops->mbarrier_arrive(env, bar, at, 1);
 }
 
 static inline void expect(unsigned bar, unsigned bytes)
 {
     env->ops->mbarrier_expect(env, bar, bytes);
-    env->ops->mbarrier_arrive(env, bar, rank());
+    env->ops->mbarrier_arrive(env, bar, rank(), 1);
 }
 
 static inline void await(unsigned bar, unsigned parity)

@@ -342,7 +342,8 @@ START_TEST(test_faults)
                               "that a wgmma was adding to",
         [STORES_BEFORE_WAIT] =
             "thread 5 (wave 0 lane 5) writes byte 1024 of shared memory, which "
-            "a wgmma of wave 3 still reads: its wgmma_wait, or a release "
+            "a wgmma of wave 3 still reads: that wave's wgmma_wait, or a "
+            "release "
             "behind it, is missing",
         /* The other warps have not waited, or thread 5 has not observed it. */
         [STORES_AFTER_WAIT] = "which a wgmma of wave 3 still reads",
@@ -421,7 +422,7 @@ START_TEST(test_groups)
     rig_j.mode = 5;
     j_passes(two_groups);
     rig_j.mode = 66;
-    j_reports(two_groups, "which a wgmma of wave 3 still reads: its "
+    j_reports(two_groups, "which a wgmma of wave 3 still reads: that wave's "
                           "wgmma_wait, or a release behind it, is missing");
 }
 END_TEST
