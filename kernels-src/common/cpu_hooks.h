@@ -7,7 +7,7 @@
  */
 #pragma once
 
-enum { GROAT_CPU_HOOKS_VERSION = 21 };
+enum { GROAT_CPU_HOOKS_VERSION = 22 };
 
 enum { GROAT_CPU_EXACT = 256 };
 
@@ -113,6 +113,7 @@ struct groat_cpu_ops {
     void (*cluster_barrier)(struct groat_cpu_env *env);
     void (*mbarrier_init)(struct groat_cpu_env *env, unsigned bar,
                           unsigned count);
+    void (*mbarrier_inval)(struct groat_cpu_env *env, unsigned bar);
     void (*mbarrier_init_fence)(struct groat_cpu_env *env);
     /* `count` arrivals; returns the parity of the phase that they are of. */
     unsigned (*mbarrier_arrive)(struct groat_cpu_env *env, unsigned bar,

@@ -17,18 +17,21 @@ struct nowhere {
     }
 };
 
+// A lane of the mask, whichever; that orders no accesses.
 template <class P>
 GROAT_LANES void elect_sync(const nowhere &, P &elected, unsigned mask)
 {
-    __syncwarp(mask);
-    elected = (mask & -mask) >> lane() & 1;
+    if (mask == ~0u)
+        elected = cpu_env->ops->elect(cpu_env) != 0;
+    else
+        elected = lane() == (unsigned)__ffs(__ballot_sync(mask, 1)) - 1;
 }
 
 template <class T, class P>
 GROAT_LANES void elect_sync(T &leader, P &elected, unsigned mask)
 {
     elect_sync(nowhere(), elected, mask);
-    put(leader, (unsigned)__ffs(mask) - 1);
+    put(leader, (unsigned)__ffs(__ballot_sync(mask, elected)) - 1);
 }
 
 GROAT_LANES void make_mbarrier(unsigned long long bar, unsigned count)
@@ -98,6 +101,10 @@ GROAT_LANES void expect(unsigned long long bar, unsigned bytes)
                                                      unsigned bytes) \
     { \
         expect(bar, bytes); \
+    } \
+    GROAT_LANES void mbarrier_inval##space##_b64(unsigned long long bar) \
+    { \
+        cpu_env->ops->mbarrier_inval(cpu_env, of_shared(bar)); \
     } \
     GROAT_PTX_MBARRIER(, space) \
     GROAT_PTX_MBARRIER(_release_cta, space) \

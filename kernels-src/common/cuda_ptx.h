@@ -638,20 +638,29 @@ GROAT_LANES void barrier_arrive(unsigned barrier, unsigned threads)
     cpu_env->ops->named_barrier(cpu_env, barrier, meeting(threads), 0);
 }
 
-#define GROAT_PTX_SAME(name, like) \
-    template <class... T> GROAT_LANES void name(const T &...x) \
+#define GROAT_PTX_SAME(name, like, fewest) \
+    GROAT_LANES void name(unsigned barrier, unsigned threads fewest, \
+                          unsigned line = __builtin_LINE()) \
     { \
-        like(x...); \
+        like(barrier, threads, line); \
     }
 
-GROAT_PTX_SAME(bar_cta_sync, bar_sync)
-GROAT_PTX_SAME(barrier_sync_aligned, bar_sync)
-GROAT_PTX_SAME(barrier_cta_sync, barrier_sync)
-GROAT_PTX_SAME(barrier_cta_sync_aligned, bar_sync)
-GROAT_PTX_SAME(bar_cta_arrive, bar_arrive)
-GROAT_PTX_SAME(barrier_arrive_aligned, bar_arrive)
-GROAT_PTX_SAME(barrier_cta_arrive, barrier_arrive)
-GROAT_PTX_SAME(barrier_cta_arrive_aligned, bar_arrive)
+GROAT_PTX_SAME(bar_cta_sync, bar_sync, = 0)
+GROAT_PTX_SAME(barrier_sync_aligned, bar_sync, = 0)
+GROAT_PTX_SAME(barrier_cta_sync_aligned, bar_sync, = 0)
+GROAT_PTX_SAME(bar_cta_arrive, bar_arrive, )
+GROAT_PTX_SAME(barrier_arrive_aligned, bar_arrive, )
+GROAT_PTX_SAME(barrier_cta_arrive_aligned, bar_arrive, )
+
+GROAT_LANES void barrier_cta_sync(unsigned barrier, unsigned threads = 0)
+{
+    barrier_sync(barrier, threads);
+}
+
+GROAT_LANES void barrier_cta_arrive(unsigned barrier, unsigned threads)
+{
+    barrier_arrive(barrier, threads);
+}
 
 GROAT_LANES void trap()
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inline PTX of sm_90a, as common/cuda_ptx.h has the rest: products of a warpgroup
-// whose operands are matrices in shared memory, in floats.  (PTX ISA,
+// Inline PTX of sm_90a, as common/cuda_ptx.h has the rest: products of a warpgroup,
+// of B in shared memory and A there or in registers, in floats.  (PTX ISA,
 // wgmma.mma_async.)
 #pragma once
 

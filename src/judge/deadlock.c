@@ -85,7 +85,8 @@ static void add_wait(const groat__judge *j, size_t fiber, groat__str *out)
     case GROAT__JOINED:
         meeting = groat__judge_meeting_of(j, fiber);
         groat__str_addf(out, " at %s for other lanes (%zu came",
-                        groat__judge_joint_name(meeting->joint), meeting->came);
+                        groat__judge_joint_name(j, meeting->joint),
+                        meeting->came);
         if (j->fibers[fiber].mask)
             groat__str_addf(out, " of the mask 0x%llx",
                             (unsigned long long)j->fibers[fiber].mask);

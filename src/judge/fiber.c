@@ -156,6 +156,9 @@ void groat__judge_start(groat__judge *j, size_t fiber)
     f->state = GROAT__READY;
     f->site = 0;
     f->stores = f->open_store = 0;
+    f->polls = false;
+    f->vain_polls = 0;
+    f->polled_at = 0;
     f->store_group_count = 0;
     f->acts = false;
     f->leads = false;
@@ -235,6 +238,9 @@ const char *groat__judge_call(const groat__judge *j, const char *function)
         {"mbarrier_init", "mbarrier.init"},
         {"mbarrier_init_fence", "fence.mbarrier_init, fence.proxy.async"},
         {"warp_barrier", "__syncwarp()"},
+        {"elect", "elect.sync"},
+        {"wgmma", "wgmma.mma_async"},
+        {"wgmma_commit", "wgmma.commit_group"},
         {"wgmma_fence", "wgmma.fence"},
         {"wgmma_wait", "wgmma.wait_group"}};
 

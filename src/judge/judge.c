@@ -7,11 +7,11 @@
  * runs next), meet.c (threads that wait for each other), order.c (happens
  * before), memory.c, pointers.c and atomic.c (accesses), held.c (stores that
  * have happened), device.c, spans.c and races.c (races on device memory),
- * wave.c, warp_mma.c and uniform.c (wave-wide operations), mbarrier.c, tma.c,
- * copies.c and wgmma.c (NVIDIA's mbarriers, copy engine and wgmma), trace.c
- * (trace of accesses), unwritten.c (reads of unwritten bytes), deadlock.c,
- * time_limit.c and threads.c (launches that do not end).  cxx.c and cpu.c
- * compile and load kernels.
+ * wave.c, warp_mma.c and uniform.c (wave-wide operations), mbarrier.c, named.c,
+ * tma.c, copies.c, stores.c and wgmma.c (NVIDIA's barriers, copy engine and
+ * wgmma), trace.c (trace of accesses), unwritten.c (reads of unwritten bytes),
+ * deadlock.c, time_limit.c and threads.c (launches that do not end).  cxx.c and
+ * cpu.c compile and load kernels.
  */
 #include "judge/judge.h"
 
@@ -64,6 +64,7 @@ static const struct groat_cpu_ops hooks = {
     groat__judge_warp_barrier,
     groat__judge_cluster_barrier,
     groat__judge_mbarrier_init,
+    groat__judge_mbarrier_inval,
     groat__judge_mbarrier_init_fence,
     groat__judge_mbarrier_arrive,
     groat__judge_mbarrier_expect,

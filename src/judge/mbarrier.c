@@ -6,7 +6,8 @@
  * and threads that wait for it resume.
  *
  * Invariant: the 8 bytes of an mbarrier are BARRIER in their block's shadows,
- * with its index in `readers`; it lives until its block ends.
+ * with its index in `readers`; it lives until its block ends or it is
+ * invalidated.  Barriers of a part of a block (named.c) have no bytes.
  *
  * Rules: PTX ISA, mbarrier (counts, tx-count range, phases) and
  * fence.mbarrier_init.
@@ -113,7 +114,7 @@ void groat__judge_mbarrier_init(struct groat_cpu_env *env, unsigned bar,
     made->address = bar;
     made->maker = (uint32_t)j->current;
     made->made = groat__judge_now(j, j->current);
-    made->fenced = made->proxied = NEVER;
+    made->fenced = NEVER;
     for (uint32_t i = 0; i < BYTES; i++)
         j->block->shadows[bar + i] =
             (groat__shadow){made->maker,
@@ -122,6 +123,16 @@ void groat__judge_mbarrier_init(struct groat_cpu_env *env, unsigned bar,
                             groat__judge_fiber(j)->site,
                             GROAT__BARRIER,
                             false};
+}
+
+void groat__judge_mbarrier_inval(struct groat_cpu_env *env, unsigned bar)
+{
+    groat__judge *j = groat__judge_enter(env);
+
+    (void)groat__judge_mbarrier_at(j, bar, groat__judge_rank_of(j, j->current),
+                                   false, "invalidates");
+    for (uint32_t i = 0; i < BYTES; i++)
+        j->block->shadows[bar + i] = (groat__shadow){0};
 }
 
 void groat__judge_mbarrier_init_fence(struct groat_cpu_env *env)
@@ -149,26 +160,23 @@ void groat__judge_async_proxy_fence(struct groat_cpu_env *env)
 
         *fenced = *fenced > clock[t] ? *fenced : clock[t];
     }
-    for (size_t b = 0; b < j->barrier_count; b++)
-        if (j->barriers[b].maker == j->current &&
-            j->barriers[b].proxied == NEVER)
-            j->barriers[b].proxied = groat__judge_now(j, j->current);
     groat__judge_tick(j, j->current);
 }
 
 /* ---- finding one ------------------------------------------------------- */
 
 /* The maker sees its mbarrier at once; other threads must know that it was
- * made, and for the engine or another block the maker must have fenced it. */
+ * made.  For the engine or another block the maker must have fenced it; for the
+ * engine a fence of its stores does, whoever made that. */
 static bool is_visible(groat__judge *j, const groat__mbarrier *bar, bool engine,
                        bool remote)
 {
-    uint32_t since = bar->made;
+    uint32_t since = engine || remote ? bar->fenced : bar->made;
 
-    if (remote)
-        since = bar->fenced;
-    else if (engine) /* NEVER is the largest number */
-        since = bar->fenced < bar->proxied ? bar->fenced : bar->proxied;
+    if (engine && !remote &&
+        groat__judge_knows(j, groat__judge_agent_fenced(j, bar->maker),
+                           bar->made))
+        return true;
     return since != NEVER && (bar->maker == j->current ||
                               groat__judge_knows(j, bar->maker, since));
 }
@@ -287,10 +295,10 @@ static void stop_for(groat__judge *j, uint32_t number, unsigned parity)
     groat__judge_stop(j, GROAT__WAITING);
 }
 
-void groat__judge_await_phase(groat__judge *j, uint32_t number, unsigned parity)
+void groat__judge_await_phase(groat__judge *j, uint32_t number, uint32_t phase)
 {
-    while (j->barriers[number].phase % 2 == parity)
-        stop_for(j, number, parity);
+    while (j->barriers[number].phase == phase)
+        stop_for(j, number, phase % 2);
     groat__judge_clock_join(j, groat__judge_clock(j, j->current),
                             j->barriers[number].done);
 }
@@ -363,8 +371,10 @@ static void wait_for(groat__judge *j, groat__mbarrier *at, unsigned parity)
 
     if (at->phase % 2 == parity)
         groat__judge_note_wait(j, GROAT_ACCESS_WAIT, at->address, at->phase);
-    groat__judge_await_phase(j, number, parity);
+    while (j->barriers[number].phase % 2 == parity)
+        groat__judge_await_phase(j, number, j->barriers[number].phase);
     at = &j->barriers[number];
+    groat__judge_clock_join(j, groat__judge_clock(j, j->current), at->done);
     /* The phase before the first one counts as completed. */
     if (at->phase > 0)
         groat__judge_note_wait(j, GROAT_ACCESS_RESUME, at->address,

@@ -10,6 +10,7 @@
 
 void groat__judge_mbarrier_init(struct groat_cpu_env *env, unsigned bar,
                                 unsigned count);
+void groat__judge_mbarrier_inval(struct groat_cpu_env *env, unsigned bar);
 void groat__judge_mbarrier_init_fence(struct groat_cpu_env *env);
 unsigned groat__judge_mbarrier_arrive(struct groat_cpu_env *env, unsigned bar,
                                       unsigned rank, unsigned count);
@@ -25,15 +26,15 @@ void groat__judge_async_proxy_fence(struct groat_cpu_env *env);
 groat__mbarrier *groat__judge_mbarrier_at(groat__judge *j, uint32_t bar,
                                           size_t rank, bool engine,
                                           const char *verb);
-/* Makes a barrier of the current thread's block, of `count` arrivals. */
+/* Makes a barrier of the current thread's block, of `count` arrivals; it is
+ * there until the next one is made.  Leaves the fiber without memory. */
 groat__mbarrier *groat__judge_new_barrier(groat__judge *j, unsigned count);
 /* Counts arrivals of the current thread, of which that many are missing; may
  * complete the phase. */
 void groat__judge_count_arrival(groat__judge *j, uint32_t number,
                                 uint32_t count);
-/* Waits until the phase of that parity is complete. */
-void groat__judge_await_phase(groat__judge *j, uint32_t number,
-                              unsigned parity);
+/* Waits until that phase is complete. */
+void groat__judge_await_phase(groat__judge *j, uint32_t number, uint32_t phase);
 /* Lets threads that poll a phase go on without it, to be called when no thread
  * can; false if none polls, or all have done so many times while nothing was
  * counted anywhere. */

@@ -47,9 +47,9 @@ void groat__judge_shared_fence(struct groat_cpu_env *env)
 
 /* ---- warps and warpgroups that come together --------------------------- */
 
-const char *groat__judge_joint_name(groat__joint joint)
+const char *groat__judge_joint_name(const groat__judge *j, groat__joint joint)
 {
-    return joints[joint].name;
+    return groat__judge_call(j, joints[joint].name);
 }
 
 /* The fibers of [first, end) that take part: those with bit n of mask for fiber
@@ -181,15 +181,15 @@ static void check_party(groat__judge *j, groat__joint joint, const party *p,
     groat__judge_add_place(j, j->fibers[meeting->first].site, "thread %zu",
                            other);
     if (meeting->joint != joint)
-        groat__judge_report(j,
-                            "comes to %s where thread %zu of its %s came to %s",
-                            joints[joint].name, other, group_name(joint),
-                            joints[meeting->joint].name);
+        groat__judge_report(
+            j, "comes to %s where thread %zu of its %s came to %s",
+            groat__judge_joint_name(j, joint), other, group_name(joint),
+            groat__judge_joint_name(j, meeting->joint));
     groat__judge_report(
         j,
         "brings other operands to %s than thread %zu of its %s, or comes to "
         "another one: all lanes must come to the same one, with equal operands",
-        joints[joint].name, other, group_name(joint));
+        groat__judge_joint_name(j, joint), other, group_name(joint));
 }
 
 bool groat__judge_join(groat__judge *j, groat__joint joint,
@@ -202,8 +202,8 @@ bool groat__judge_join(groat__judge *j, groat__joint joint,
         groat__judge_report(j,
                             "comes to %s, which needs all %zu lanes of a %s; "
                             "this one has %zu",
-                            joints[joint].name, p.needed, group_name(joint),
-                            p.end - p.first);
+                            groat__judge_joint_name(j, joint), p.needed,
+                            group_name(joint), p.end - p.first);
     if (meeting->came == 0) {
         meeting->joint = joint;
         meeting->first = j->current;

@@ -35,6 +35,6 @@ void groat__judge_shared_fence(struct groat_cpu_env *env);
 void groat__judge_cluster_barrier(struct groat_cpu_env *env);
 unsigned groat__judge_elect(struct groat_cpu_env *env);
 void groat__judge_warp_barrier(struct groat_cpu_env *env);
-const char *groat__judge_joint_name(groat__joint joint);
+const char *groat__judge_joint_name(const groat__judge *j, groat__joint joint);
 
 #endif

@@ -225,7 +225,6 @@ typedef struct groat__mbarrier {
     uint32_t maker;       /* fiber that initialized it */
     uint32_t made;        /* the maker's clock then */
     uint32_t fenced;      /* its clock at its mbarrier_init_fence, or NEVER */
-    uint32_t proxied;     /* that at its next async_proxy_fence, or NEVER */
     uint32_t *gathering;  /* vector clock: arrivals of this phase */
     uint32_t *done;       /* vector clock: completed phases */
     uint32_t *last_waits; /* by fiber: phases completed at its last wait */

@@ -55,6 +55,20 @@ static void check_block(groat__judge *j, unsigned threads)
     }
 }
 
+/* Lanes of the current warp that ended before they did anything: the hardware
+ * counts whole warps. */
+static uint32_t absent_lanes(const groat__judge *j)
+{
+    size_t first;
+    size_t end =
+        groat__judge_lanes(j, groat__judge_wave_of(j, j->current), 1, &first);
+    uint32_t absent = 0;
+
+    for (size_t t = first; t < end; t++)
+        absent += groat__judge_is_absent(j, t);
+    return absent;
+}
+
 void groat__judge_named_barrier(struct groat_cpu_env *env, unsigned id,
                                 unsigned threads, unsigned how)
 {
@@ -62,14 +76,16 @@ void groat__judge_named_barrier(struct groat_cpu_env *env, unsigned id,
     const uint64_t detail[4] = {id, threads, how, 0};
     groat__mbarrier *bar;
     uint32_t number;
-    unsigned parity;
+    uint32_t phase;
+    uint32_t came = 1;
 
     check(j, id, threads);
     if (id == 0)
         check_block(j, threads);
     groat__judge_clocks_on(j);
-    if ((how & GROAT_CPU_BARRIER_ALIGNED) != 0)
-        (void)groat__judge_join(j, GROAT__NAMED_BARRIER, detail);
+    if ((how & GROAT_CPU_BARRIER_ALIGNED) != 0 &&
+        groat__judge_join(j, GROAT__NAMED_BARRIER, detail))
+        came += absent_lanes(j);
     number = barrier_of(j, id, threads);
     bar = &j->barriers[number];
     if (bar->pending == bar->count)
@@ -79,8 +95,9 @@ void groat__judge_named_barrier(struct groat_cpu_env *env, unsigned id,
                             "comes to barrier %u of %u threads, to which "
                             "others have come as to one of %u",
                             id, threads, bar->count);
-    parity = bar->phase % 2;
-    groat__judge_count_arrival(j, number, 1);
+    phase = bar->phase;
+    came = came < bar->pending ? came : bar->pending;
+    groat__judge_count_arrival(j, number, came);
     if ((how & GROAT_CPU_BARRIER_WAIT) != 0)
-        groat__judge_await_phase(j, number, parity);
+        groat__judge_await_phase(j, number, phase);
 }

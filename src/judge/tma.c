@@ -112,7 +112,8 @@ static void check_shared(groat__judge *j, uint32_t to, uint64_t bytes,
 {
     if (to % align != 0)
         groat__judge_report(
-            j, "copies byte %u of shared memory, no multiple of %u", to, align);
+            j, "copies at byte %u of shared memory, which is no multiple of %u",
+            to, align);
     groat__judge_check_inside(j, to, bytes, "copies a box of");
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * wgmma.c models matrix products of a warpgroup on operands in shared memory,
- * which matrix descriptors name.  Operands are read when the product is issued;
- * no thread may write them until each wave has waited for its group.  The
- * accumulator registers are poisoned until then; the wait fills them.
+ * which matrix descriptors name, and of A in registers.  Operands are read when
+ * the product is issued; no thread may write those in shared memory until each
+ * wave has waited for its group.  The accumulator registers are poisoned until
+ * then; the wait fills them.
  *
  * Formulas: PTX ISA, wgmma: matrix descriptor, shared-memory layouts of
  * operands (k-major and mn-major, leading and stride dimension byte offsets,
@@ -20,8 +21,8 @@
 #include "judge/meet.h"
 #include "judge/memory.h"
 #include "judge/number.h"
-#include "judge/unwritten.h"
 #include "judge/order.h"
+#include "judge/unwritten.h"
 
 enum {
     WRITES_MOST = 1024, /* of its own memory that a thread notes */
@@ -421,7 +422,7 @@ void groat__judge_wgmma(struct groat_cpu_env *env, unsigned number, unsigned n,
     float *values;
     size_t first;
 
-    need_wgmma(j, "wgmma");
+    need_wgmma(j, groat__judge_call(j, "wgmma"));
     check_shape(j, number, n, a_mn_major || b_mn_major);
     f->target = index_of(f, begin(j, acc, n / 2, accumulate != 0));
     if (a_words != NULL)
@@ -456,7 +457,7 @@ void groat__judge_wgmma_fence(struct groat_cpu_env *env)
     static const uint64_t nothing[4] = {0};
     groat__judge *j = groat__judge_enter(env);
 
-    need_wgmma(j, "wgmma_fence");
+    need_wgmma(j, groat__judge_call(j, "wgmma_fence"));
     groat__judge_fiber(j)->wgmma_fenced = true;
     groat__judge_fiber(j)->write_count = 0;
     (void)groat__judge_join(j, GROAT__WGMMA_FENCE, nothing);
@@ -467,7 +468,7 @@ void groat__judge_wgmma_commit(struct groat_cpu_env *env)
     static const uint64_t nothing[4] = {0};
     groat__judge *j = groat__judge_enter(env);
 
-    need_wgmma(j, "wgmma_commit");
+    need_wgmma(j, groat__judge_call(j, "wgmma_commit"));
     if (groat__judge_join(j, GROAT__WGMMA_COMMIT, nothing))
         j->wgmma[wave_here(j)].group++;
 }
@@ -480,7 +481,7 @@ void groat__judge_wgmma_wait(struct groat_cpu_env *env, unsigned groups)
     groat__wgmma_wave *wave;
     uint32_t *known;
 
-    need_wgmma(j, "wgmma_wait");
+    need_wgmma(j, groat__judge_call(j, "wgmma_wait"));
     wave = &j->wgmma[wave_here(j)];
     if (groat__judge_join(j, GROAT__WGMMA_WAIT, detail) &&
         wave->group - 1 > groups && wave->group - 1 - groups > wave->retired)

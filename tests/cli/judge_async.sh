@@ -114,7 +114,7 @@ broken "mbarriers that the engine cannot see" 's/fence.mbarrier_init.release.clu
 broken "mbarriers that others cannot see" 's/    __syncthreads();/    ;/' \
     "waits for the mbarrier at byte 16, which thread 0 made and did not make visible"
 broken "a slot between 16 bytes" 's/slot\[t % 2\], x/slot[t % 2] + 1, x/' \
-    "byte 132 of shared memory, no multiple of 16"
+    "byte 132 of shared memory, which is no multiple of 16"
 broken "a tile past the end" 's/x + 128 \* t/x + 132 * t/' \
     "that is x[924] of x[1024]"
 
@@ -297,7 +297,7 @@ __global__ void k(const float *x, float *y)
     }
 }
 END
-od -An -v -tf4 -w4 y.raw | awk '$1 != 3 * (32 - NR) { bad = 1 } END { exit bad }' &&
+od -An -v -tf4 -w4 y.raw | awk '$1 != 3 * (32 - NR) { bad = 1 } END { exit bad || NR != 32 }' &&
     pass "tells when it is complete" || fail "tells when it is complete" "$(od -An -tf4 y.raw)"
 
 right "a thread that polls two mbarriers" --buffer y=1 <<'END'
@@ -358,10 +358,94 @@ __global__ void k(float *y)
     y[threadIdx.x] = a % 1024 + (unsigned)(next - raw) + (unsigned)(uintptr_t)&bar % 8;
 }
 END
-od -An -v -tf4 -w4 y.raw | awk '$1 != 2048 { bad = 1 } END { exit bad }' &&
+od -An -v -tf4 -w4 y.raw | awk '$1 != 2048 { bad = 1 } END { exit bad || NR != 32 }' &&
     pass "is aligned in both" || fail "is aligned in both" "$(od -An -tf4 y.raw | head -n 2)"
 
+right "an mbarrier that is made again" --buffer y=1 <<'END'
+#include <cstdint>
+__global__ void k(int *y)
+{
+    __shared__ uint64_t bar;
+    const uint32_t a = (uint32_t)__cvta_generic_to_shared(&bar);
+
+    for (int i = 0; i < 2; i++) {
+        if (threadIdx.x == 0)
+            asm volatile("mbarrier.init.shared.b64 [%0], 32;" ::"r"(a));
+        __syncthreads();
+        asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(a) : "memory");
+        __syncthreads();
+        if (threadIdx.x == 0)
+            asm volatile("mbarrier.inval.shared.b64 [%0];" ::"r"(a) : "memory");
+        __syncthreads();
+    }
+}
+END
+cat >k.cu <<'END'
+#include <cstdint>
+__global__ void k(int *y) // gives up after 40 polls of a phase that never ends
+{
+    __shared__ uint64_t bar;
+    const uint32_t a = (uint32_t)__cvta_generic_to_shared(&bar);
+    uint32_t is = 0;
+
+    if (threadIdx.x == 0) {
+        asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(a));
+        for (int i = 0; i < 40 && !is; i++)
+            asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], 0;\n"
+                         "selp.b32 %0, 1, 0, p; }" : "=r"(is) : "r"(a) : "memory");
+        y[blockIdx.x] = is;
+    }
+}
+END
+expect "polls of each block by themselves" 0 judge k.cu --block 32 --grid 4 --jobs 1 --buffer y=4:out
+wrong "a leader who reads what its warp wrote" "a barrier is missing" --buffer y=1 <<'END'
+#include <cstdint>
+__global__ void k(int *y)
+{
+    __shared__ int s[32];
+    uint32_t leads = 0;
+
+    s[threadIdx.x] = 1;
+    asm volatile("{ .reg .b32 r; .reg .pred p; elect.sync r|p, %1; @p mov.s32 %0, 1; }"
+                 : "+r"(leads) : "r"(0xffffffff));
+    if (leads)
+        y[0] = s[0] + s[31];
+}
+END
+
 # ---- barriers of a part of the block
+
+cat >ahead.cu <<'END'
+__device__ void sync(int id, int n) { asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(n) : "memory"); }
+__device__ void arrive(int id, int n) { asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(n) : "memory"); }
+__global__ void k(int *y) // the second phase of barrier 1 ends before warp 0 runs on
+{
+    if (threadIdx.x < 32) {
+        sync(1, 64);
+    } else if (threadIdx.x < 64) {
+        sync(1, 64);
+        arrive(2, 64);
+        arrive(1, 64);
+    } else {
+        sync(2, 64);
+        sync(1, 64);
+    }
+    y[threadIdx.x] = 1;
+}
+END
+expect "a phase that ends before all have gone on" 0 judge ahead.cu --block 96 --buffer y=96:out
+cat >absent.cu <<'END'
+__global__ void k(int *y, int n)
+{
+    if (threadIdx.x >= n)
+        return;
+    asm volatile("bar.sync 1, 128;" ::: "memory");
+    y[threadIdx.x] = 1;
+}
+END
+expect "lanes that have ended count with their warp" 0 judge absent.cu --block 128 --buffer y=128:out --arg n=100
+expect "warps that have ended do not" 1 judge absent.cu --block 128 --buffer y=128:out --arg n=96
+says "is told" "to which 96 of 128 threads came"
 
 cat >sound.cu <<'END'
 __device__ void sync(int id, int n) { asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(n) : "memory"); }
@@ -404,6 +488,8 @@ broken "two barriers of one number" 's/sync(3, 64);/__syncthreads();/; s/sync([1
     "barrier 0"
 broken "two lines for one warp" 's/sync(3, 64);/if (t % 32 < 16) asm volatile("bar.sync 3, 64;");\
     else asm volatile("bar.sync 3, 64;");/' "or comes to another one"
+broken "two lines of another form" 's/sync(3, 64);/if (t % 32 < 16) asm volatile("barrier.cta.sync.aligned 3, 64;");\
+    else asm volatile("barrier.cta.sync.aligned 3, 64;");/' "or comes to another one"
 broken "a part of the lanes" 's/sync(3, 64);/if (t % 32 < 16) sync(3, 64);/' "for other lanes (16 came)"
 broken "a number past the last barrier" 's/sync(3/sync(16/' "comes to barrier 16; 0 to 15 are possible"
 broken "a part of a warp" 's/sync(3, 64)/sync(3, 50)/' \

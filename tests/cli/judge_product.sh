@@ -55,6 +55,8 @@ product "another pattern" 1 "bf16 in box(64, 64)"
 answers "gives other numbers" "bytes are wrong"
 product "a smaller box" 1 "bf16 in box(32, 64) swizzle(128)"
 says "brings fewer bytes" "of 16384 expected bytes"
+expect "a map that is not given" 2 judge product.cu --entry product --block 160
+says "is told how" "parameter a of product, a tensor map, is not given: say --buffer a=SHAPE:DTYPE box(SHAPE)"
 expect "a map as a number" 2 judge product.cu --entry product --block 160 --arg a=1
 says "is refused" "--arg a is a tensor map"
 # Seen on an H200, with a descriptor's base offset of 0.

@@ -358,6 +358,6 @@ __global__ void k(unsigned *y)
     y[t] = bad;
 }
 END
-[ "$(od -An -v -tu4 got | tr -d ' 0\n')" = "" ] && pass "are PTX's, too" ||
+[ "$(od -An -v -tu4 got | tr -d ' \n')" = 00000000000000000000000000000000 ] && pass "are PTX's, too" ||
     fail "are PTX's, too" "$(od -An -tu4 got)"
 finish

@@ -7,7 +7,6 @@
  */
 #include "cli/judge/judge.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +15,7 @@
 #include "cli/judge/cuda_ptx.h"
 #include "cli/run/trial.h"
 
-enum { ENTRY_BYTES_MAX = 256, BLOCK_Z_MAX = 64, SHARED_MAX = 228 << 10 };
+enum { ENTRY_BYTES_MAX = 256, BLOCK_Z_MAX = 64 };
 
 /* ---- what the command line says -------------------------------------------
  */
@@ -116,7 +115,7 @@ static void list_params(const groat__cuda_work *w, groat__str *out)
 /* Whether the parameter may be a structure: no pointer, and no known number. */
 static bool may_be_structure(const groat__cuda_param *param)
 {
-    return !param->pointer && param->owner == 0 &&
+    return !param->pointer && !param->map && param->owner == 0 &&
            (!param->dtype || groat__cuda_is_vector(param->type.data));
 }
 
@@ -303,6 +302,13 @@ static int take_all(groat__cuda_work *w)
             code = groat__cli_refuse(
                 w->cli, GROAT_INVALID,
                 "--arg %s is given, and members of it, too", param->name.data);
+        else if (!w->given[i].value && param->map)
+            code = groat__cli_refuse(
+                w->cli, GROAT_INVALID,
+                "parameter %s of %s, a tensor map, is not given: say "
+                "--buffer " GROAT__CUDA_MAP_FORM,
+                param->name.data, w->name, (int)param->name.len,
+                param->name.data);
         else if (!w->given[i].value && !has_members(w, i))
             code = groat__cli_refuse(
                 w->cli, GROAT_INVALID,

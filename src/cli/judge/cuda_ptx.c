@@ -5,9 +5,9 @@
  * An instruction "a.b::c.d {%0, %1}, [%2+16], 4;" becomes a call,
  * "groat_ptx::a_b_c_d(groat_ptx_0, groat_ptx_1,
  * groat_ptx::operand_at(groat_ptx_2)+16, 4);": braces go, and the compiler says
- * which instructions common/cuda_ptx.h lacks.  A predicate becomes an if, a
- * branch a goto to a label of the statement's own; an operand is evaluated
- * once, into a variable, as a register is one.  No state.
+ * which instructions common/cuda_ptx.h and its kin lack.  A predicate becomes
+ * an if, a branch a goto to a label of the statement's own; an operand is
+ * evaluated once, into a variable, as a register is one.  No state.
  */
 #include "cli/judge/cuda_ptx.h"
 

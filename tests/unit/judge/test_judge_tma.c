@@ -275,8 +275,8 @@ START_TEST(test_refusals)
     reset();
     j_passes(copy_one);
     knob[TO] = SLOT + 64;
-    j_reports(copy_one, "copies byte 1088 of shared memory, no multiple of "
-                        "128");
+    j_reports(copy_one, "copies at byte 1088 of shared memory, which is no "
+                        "multiple of 128");
     knob[TO] = J_SHARED - 1024;
     j_reports(copy_one, "copies a box of 2048 bytes at byte 64512 of shared "
                         "memory; the block has 65536 bytes");
@@ -350,7 +350,9 @@ START_TEST(test_bulk_refusals)
         unsigned to, from, bytes;
         const char *words;
     } cases[] = {
-        {SLOT + 8, 0, 16, "copies byte 1032 of shared memory, no multiple"},
+        {SLOT + 8, 0, 16,
+         "copies at byte 1032 of shared memory, which is no "
+         "multiple"},
         {SLOT, 8, 16, "in bulk; multiples of 16 are possible"},
         {SLOT, 0, 24, "copies 24 bytes at device address 0x"},
         {J_SHARED - 16, 0, 32, "copies a box of 32 bytes at byte 65520"},
