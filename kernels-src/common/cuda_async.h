@@ -223,34 +223,41 @@ GROAT_LANES void prefetch_tensormap(unsigned long long map)
     cpu_env->ops->tma_prefetch(cpu_env, map_at(map));
 }
 
-// A box from coordinates, the fastest first; behind them is the mbarrier, and
-// perhaps a cache policy.
+// Coordinates of a box, the fastest first; behind them is an address of shared
+// memory, and perhaps a cache policy.
+template <unsigned rank> struct box_place {
+    int at[rank];
+    unsigned shared;
+
+    template <class... X> GROAT_MEMBER explicit box_place(X... x)
+    {
+        const unsigned long long all[] = {(unsigned long long)x...};
+
+        static_assert(sizeof...(X) > rank, "a copy of a box has as many "
+                                           "coordinates as its name says");
+        for (unsigned i = 0; i < rank; i++)
+            at[i] = (int)all[i];
+        shared = of_shared(all[rank]);
+    }
+};
+
+// Behind the coordinates is the mbarrier.
 template <unsigned rank, class... X>
 GROAT_LANES void load_box(unsigned long long to, unsigned long long map, X... x)
 {
-    const unsigned long long all[] = {(unsigned long long)x...};
-    int at[rank];
+    const box_place<rank> from(x...);
 
-    static_assert(sizeof...(X) > rank, "a copy of a box has as many coordinates "
-                                       "as its name says");
-    for (unsigned i = 0; i < rank; i++)
-        at[i] = (int)all[i];
-    cpu_env->ops->tma_load(cpu_env, map_at(map), of_shared(to),
-                           of_shared(all[rank]), at, rank, GROAT_CPU_TMA_ONE, 0);
+    cpu_env->ops->tma_load(cpu_env, map_at(map), of_shared(to), from.shared,
+                           from.at, rank, GROAT_CPU_TMA_ONE, 0);
 }
 
-// The map and coordinates, then the source.
+// Behind the coordinates is the source.
 template <unsigned rank, class... X>
 GROAT_LANES void store_box(unsigned long long map, X... x)
 {
-    const unsigned long long all[] = {(unsigned long long)x...};
-    int at[rank];
+    const box_place<rank> to(x...);
 
-    static_assert(sizeof...(X) > rank, "a copy of a box has as many coordinates "
-                                       "as its name says");
-    for (unsigned i = 0; i < rank; i++)
-        at[i] = (int)all[i];
-    cpu_env->ops->tma_store(cpu_env, map_at(map), of_shared(all[rank]), at, rank);
+    cpu_env->ops->tma_store(cpu_env, map_at(map), to.shared, to.at, rank);
 }
 
 #define GROAT_PTX_STORE_BOX(rank, more) \

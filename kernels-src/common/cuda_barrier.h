@@ -73,8 +73,8 @@ public:
 template <thread_scope scope>
 GROAT_LANES void init(barrier<scope> *bar, long count)
 {
-    groat::cpu_env->ops->mbarrier_init(
-        groat::cpu_env, groat_ptx::in_shared(bar->address()), (unsigned)count);
+    groat_ptx::make_mbarrier(groat_ptx::in_shared(bar->address()),
+                             (unsigned)count);
 }
 
 namespace device {
@@ -88,8 +88,7 @@ GROAT_LANES unsigned long long *barrier_native_handle(barrier<scope> &bar)
 template <thread_scope scope>
 GROAT_LANES void barrier_expect_tx(barrier<scope> &bar, long bytes)
 {
-    groat::cpu_env->ops->mbarrier_expect(
-        groat::cpu_env, groat_ptx::in_shared(bar.address()), (unsigned)bytes);
+    groat_ptx::expect(groat_ptx::in_shared(bar.address()), (unsigned)bytes);
 }
 
 template <thread_scope scope>

@@ -372,7 +372,7 @@ static void wait_for(groat__judge *j, groat__mbarrier *at, unsigned parity)
     if (at->phase % 2 == parity)
         groat__judge_note_wait(j, GROAT_ACCESS_WAIT, at->address, at->phase);
     while (j->barriers[number].phase % 2 == parity)
-        groat__judge_await_phase(j, number, j->barriers[number].phase);
+        stop_for(j, number, parity);
     at = &j->barriers[number];
     groat__judge_clock_join(j, groat__judge_clock(j, j->current), at->done);
     /* The phase before the first one counts as completed. */

@@ -25,9 +25,7 @@ static void check_fenced(groat__judge *j, uint32_t at)
 {
     const groat__shadow *s = &j->block->shadows[at];
 
-    if (s->state != GROAT__WRITTEN || !groat__judge_is_thread(j, s->writer) ||
-        groat__judge_knows(j, groat__judge_agent_fenced(j, s->writer),
-                           s->write_clock))
+    if (groat__judge_is_fenced(j, s))
         return;
     groat__judge_add_place(j, s->site, "the store");
     groat__judge_report(

@@ -27,15 +27,21 @@ enum { TO_ALIGN = 128, BOX_MAX = 256 };
 
 /* ---- issue ------------------------------------------------------------- */
 
+bool groat__judge_is_fenced(const groat__judge *j, const groat__shadow *s)
+{
+    return s->state != GROAT__WRITTEN ||
+           !groat__judge_is_thread(j, s->writer) ||
+           groat__judge_knows(j, groat__judge_agent_fenced(j, s->writer),
+                              s->write_clock);
+}
+
 /* Reports if the engine overwrites a thread's store that was not fenced. */
 static void check_fenced(groat__judge *j, const groat__judge_block *block,
                          uint32_t at)
 {
     const groat__shadow *s = &block->shadows[at];
 
-    if (s->state == GROAT__WRITTEN && groat__judge_is_thread(j, s->writer) &&
-        !groat__judge_knows(j, groat__judge_agent_fenced(j, s->writer),
-                            s->write_clock))
+    if (!groat__judge_is_fenced(j, s))
         groat__judge_report(
             j,
             "copies into byte %u of shared memory, which thread %zu stored to: "
@@ -143,8 +149,9 @@ static bool is_map(const struct groat_cpu_tensor_map *map)
     return good && map->box[0] * map->elem_bytes % GROAT__JUDGE_CHUNK == 0;
 }
 
-struct groat_cpu_tensor_map
-groat__judge_decode_map(groat__judge *j, const void *at, const char *verb)
+/* Reads a tensor map and checks that the library made it for a cpu target. */
+static struct groat_cpu_tensor_map decode(groat__judge *j, const void *at,
+                                          const char *verb)
 {
     const stack_t *stack = &groat__judge_fiber(j)->stand.context.uc_stack;
     struct groat_cpu_tensor_map map;
@@ -170,7 +177,6 @@ groat__judge_decode_map(groat__judge *j, const void *at, const char *verb)
     return map;
 }
 
-/* Bytes of a box. */
 static uint64_t box_bytes(const struct groat_cpu_tensor_map *map)
 {
     uint64_t bytes = map->elem_bytes;
@@ -231,10 +237,9 @@ groat__engine_copy groat__judge_box(groat__judge *j, const void *map,
                                     uint32_t shared, const int *at,
                                     uint32_t rank)
 {
-    groat__engine_copy copy = {
-        .map = groat__judge_decode_map(j, map, "copies a box of"),
-        .to = shared,
-        .issuer = (uint32_t)j->current};
+    groat__engine_copy copy = {.map = decode(j, map, "copies a box of"),
+                               .to = shared,
+                               .issuer = (uint32_t)j->current};
     uint64_t bytes = box_bytes(&copy.map);
 
     if (rank != copy.map.rank)
@@ -261,7 +266,7 @@ void groat__judge_tma_load(struct groat_cpu_env *env, const void *map,
 
 void groat__judge_tma_prefetch(struct groat_cpu_env *env, const void *map)
 {
-    (void)groat__judge_decode_map(groat__judge_enter(env), map, "prefetches");
+    (void)decode(groat__judge_enter(env), map, "prefetches");
 }
 
 groat__engine_copy groat__judge_bulk(groat__judge *j, uint32_t shared,

@@ -22,9 +22,9 @@ groat__engine_copy groat__judge_box(groat__judge *j, const void *map,
                                     uint32_t rank);
 groat__engine_copy groat__judge_bulk(groat__judge *j, uint32_t shared,
                                      uint64_t device, uint32_t bytes);
-/* Reads a tensor map and checks that the library made it for a cpu target. */
-struct groat_cpu_tensor_map
-groat__judge_decode_map(groat__judge *j, const void *at, const char *verb);
+/* Whether the current thread knows that a byte which a thread stored is fenced
+ * for the engine. */
+bool groat__judge_is_fenced(const groat__judge *j, const groat__shadow *s);
 /* Lets the bytes of one copy arrive; false when no copy is outstanding. */
 bool groat__judge_engine_step(groat__judge *j);
 /* Reports if the block's last thread ends with copies into it in flight. */

@@ -72,6 +72,12 @@ static size_t count_given(const groat__cuda_work *w, bool maps)
     return count;
 }
 
+/* Whether the launch has no arguments. */
+static bool is_empty(const groat__cuda_work *w)
+{
+    return count_given(w, true) + count_given(w, false) == 0;
+}
+
 /* Bytes of the launch's arguments: tensor maps come first, and align them. */
 static size_t args_bytes(const groat__cuda_work *w)
 {
@@ -119,8 +125,7 @@ static groat_status write_args(groat__cuda_work *w)
                             : is_real(w, i)             ? "double"
                                                         : "long long",
                             w->source.params[i].name.data);
-    if (count_given(w, true) + count_given(w, false) ==
-        0) /* an empty structure has a byte in C++ */
+    if (is_empty(w)) /* a structure has a byte in C++ even so */
         groat__str_add(&text, "    long long unused;\n");
     groat__str_add(&text, "};\n");
     return write_file(w, "args.h", &text);
@@ -454,7 +459,7 @@ static groat_status write_run_def(groat__cuda_work *w)
     for (size_t i = 0; i < w->source.param_count && !status; i++)
         if (is_passed(w, i) && w->source.params[i].pointer)
             status = add_pointer(w, i, &text);
-    if (count_given(w, true) + count_given(w, false) == 0)
+    if (is_empty(w))
         groat__str_add(&text, "bind unused = 0\n");
     if (!status)
         status = write_file(w, "run.def", &text);
