@@ -3,6 +3,7 @@
  * action.c - subcommands: finds the one that the first word names, and checks
  * the other words and the options against it.
  */
+#include "base/near.h"
 #include "cli/tool/cmd.h"
 
 #include <string.h>
@@ -26,16 +27,30 @@ static int check_options(groat__cli *cli, const groat__action *act,
     return GROAT__EXIT_DONE;
 }
 
+static int unknown_action(groat__cli *cli, const groat__action *actions)
+{
+    const char *name = cli->words[0];
+    char hint[64] = "";
+    groat__near near;
+
+    groat__near_start(&near, name, strlen(name));
+    for (const groat__action *at = actions; at->name; at++)
+        groat__near_try(&near, at->name, strlen(at->name));
+    if (near.found)
+        (void)snprintf(hint, sizeof(hint), "did you mean %s?  ", near.found);
+    return groat__cli_refuse(cli, GROAT_INVALID,
+                             "%s has no '%.64s'; %sit has "
+                             "%s",
+                             cli->command->name, name, hint,
+                             cli->command->words);
+}
+
 static int check(groat__cli *cli, const groat__action *act, const char *always)
 {
     const char *command = cli->command->name;
     const char *name = cli->words[0];
     size_t more = cli->word_count - 1;
 
-    if (!act->name)
-        return groat__cli_refuse(cli, GROAT_INVALID,
-                                 "%s has no '%.64s'; it has %s", command, name,
-                                 cli->command->words);
     if (more < act->min || (more > act->max && act->words))
         return groat__cli_refuse(cli, GROAT_INVALID, "%s %s needs %s", command,
                                  name, act->words);
@@ -55,6 +70,6 @@ const groat__action *groat__action_find(groat__cli *cli,
 
     while (act->name && strcmp(act->name, cli->words[0]) != 0)
         act++;
-    *code = check(cli, act, always);
+    *code = act->name ? check(cli, act, always) : unknown_action(cli, actions);
     return *code ? NULL : act;
 }
