@@ -51,6 +51,11 @@ else
 fi
 : >"$work/calm"
 
+expect "a score that names nothing" 2 tune "$shape" $on --score 'score*slope'
+says "is refused" "arguments.named has no 'slope'"
+[ "$(wc -l <"$err")" -eq 1 ] && pass "in one line" ||
+    fail "in one line" "$(cat "$err")"
+
 expect "what was tuned is taken" 0 attention "$shape" $on
 answers "it is said" "(tuned)"
 expect "not of a shape with another length" 0 attention "$shape,page=8" $on
