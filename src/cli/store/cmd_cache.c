@@ -169,7 +169,7 @@ static int on_list(void *user, const groat_cache_entry *entry)
     identity_line(entry->identity, "family", &family);
     stamp(used, entry->used_s);
     groat__table_add(&list->table, "%s", entry->key);
-    groat__table_add(&list->table, "%" PRIu64, entry->bytes);
+    groat__table_add(&list->table, "%" PRIu64 " bytes", entry->bytes);
     groat__table_add(&list->table, "%s", used);
     groat__table_add(&list->table, "%s", target.data ? target.data : "-");
     groat__table_add(&list->table, "%.*s",
