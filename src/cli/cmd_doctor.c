@@ -7,6 +7,7 @@
  * Invariant: exits with 3 only where the default target has no compiler.
  */
 #include "cli/commands.h"
+#include "cli/store/store.h"
 #include "groat_tools.h"
 
 typedef struct findings {
@@ -58,7 +59,7 @@ static int try_default(findings *all, const char *target)
 int groat__cmd_doctor(groat__cli *cli)
 {
     findings all = {cli, {.columns = 3}};
-    int code = groat__cli_open(cli, 0);
+    int code = groat__cache_open(cli);
 
     if (code)
         return code;

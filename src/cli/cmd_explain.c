@@ -7,6 +7,7 @@
  * compile it.
  */
 #include "cli/commands.h"
+#include "cli/store/store.h"
 #include "groat_store.h"
 #include "groat_tools.h"
 
@@ -109,7 +110,7 @@ int groat__cmd_explain(groat__cli *cli)
 {
     groat_error error = GROAT_ERROR_INIT;
     groat_spec *spec = NULL;
-    int code = groat__cli_open(cli, 0);
+    int code = groat__cache_open(cli);
 
     if (code)
         return code;

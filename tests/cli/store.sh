@@ -85,6 +85,13 @@ if [ -d "$work/own" ] && [ "$(entries)" = 0 ]; then
 else
     fail "is used alone"
 fi
+for look in "explain $loader --target cpu:gfx950" doctor \
+    "prewarm $work/list.jsonl --check"; do
+    rm -rf "$work/onw"
+    # shellcheck disable=SC2086
+    run $look --cache-dir "$work/onw"
+    says "$look: of a folder by a slip" "--cache-dir $work/onw: there is no store"
+done
 mkdir "$work/shared"
 chmod 2770 "$work/shared"
 expect "a group's folder without the word" 1 cache path \

@@ -599,7 +599,8 @@ int groat__cmd_prewarm(groat__cli *cli)
 
     fill_defaults(&cli->values);
     if (!code)
-        code = groat__cli_open(cli, 0);
+        code = cli->values.check ? groat__cache_open(cli)
+                                 : groat__cli_open(cli, 0);
     if (!code)
         code = groat__cache_needed(cli);
     if (!code) {

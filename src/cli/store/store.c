@@ -11,14 +11,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int groat__cache_there(groat__cli *cli)
+static bool is_missing(const groat__cli *cli)
 {
     const char *folder = cli->values.cache_dir;
 
-    if (!folder || access(folder, F_OK) == 0)
+    return folder && access(folder, F_OK) != 0;
+}
+
+int groat__cache_there(groat__cli *cli)
+{
+    if (!is_missing(cli))
         return GROAT__EXIT_DONE;
     return groat__cli_refuse(cli, GROAT_IO, "--cache-dir %s: there is no store",
-                             folder);
+                             cli->values.cache_dir);
+}
+
+int groat__cache_open(groat__cli *cli)
+{
+    if (is_missing(cli))
+        groat__cli_say(cli,
+                       "warning: --cache-dir %s: there is no store; an empty "
+                       "one is made",
+                       cli->values.cache_dir);
+    return groat__cli_open(cli, 0);
 }
 
 int groat__cache_needed(groat__cli *cli)

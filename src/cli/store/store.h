@@ -11,6 +11,9 @@
 /* Refuses a --cache-dir that does not exist: a command that only looks at a
  * store would make an empty one of a mistyped name.  Returns an exit code. */
 int groat__cache_there(groat__cli *cli);
+/* Opens the context of a command that looks at bundles and remotes, too, and so
+ * needs no store: warns of such a --cache-dir.  Returns an exit code. */
+int groat__cache_open(groat__cli *cli);
 /* Returns DONE, or, where the open context has no store, an exit code after
  * reporting the reason. */
 int groat__cache_needed(groat__cli *cli);
