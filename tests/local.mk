@@ -92,6 +92,7 @@ groat_unit_tests = \
 	%D%/unit/spec/test_code \
 	%D%/unit/spec/test_expr \
 	%D%/unit/spec/test_family \
+	%D%/unit/spec/test_made \
 	%D%/unit/spec/test_key \
 	%D%/unit/spec/test_manifest \
 	%D%/unit/spec/test_param \

@@ -148,8 +148,14 @@ static groat_status add_embedded(groat__families *families, groat_error *error)
     groat_status status = GROAT_OK;
 
     for (size_t i = 0;
-         status == GROAT_OK && (made = groat__made_family_at(i)) != NULL; i++)
+         status == GROAT_OK && (made = groat__made_family_at(i)) != NULL; i++) {
+        groat__family_place *place = &families->at[families->count];
+
         status = add(families, made->name, strlen(made->name), NULL, error);
+        atomic_store_explicit(&place->family,
+                              (groat_family *)(uintptr_t)made->family,
+                              memory_order_relaxed);
+    }
     return status;
 }
 
@@ -350,17 +356,6 @@ static groat_status read_user(const groat__family_place *place,
     return status;
 }
 
-static const groat__made_family *find_made(const char *name)
-{
-    const groat__made_family *made;
-    size_t i = 0;
-
-    while ((made = groat__made_family_at(i)) != NULL &&
-           strcmp(made->name, name) != 0)
-        i++;
-    return made;
-}
-
 /* With the lock held.  An error in a family is final.  NULL, with *error set,
  * if memory or descriptors ran out. */
 static groat_family *read_place(const groat__family_place *place,
@@ -368,10 +363,7 @@ static groat_family *read_place(const groat__family_place *place,
 {
     groat_error own = GROAT_ERROR_INIT;
     groat_family *family = NULL;
-    groat_status status =
-        place->dir == NULL
-            ? groat__family_take(find_made(place->name), &family, &own)
-            : read_user(place, &family, &own);
+    groat_status status = read_user(place, &family, &own);
 
     if (status == GROAT_INVALID)
         family = groat__family_broken(place->name, own.text);

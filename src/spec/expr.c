@@ -306,7 +306,7 @@ bool groat__expr_is_slot(const groat__step *step)
 
 void groat__expr_free(groat__expr *expr)
 {
-    free(expr->steps);
+    free((void *)(uintptr_t)expr->steps);
     expr->steps = NULL;
     expr->count = 0;
 }

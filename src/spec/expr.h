@@ -27,7 +27,7 @@ typedef struct groat__step {
 
 /* A compiled expression; owns its steps. */
 typedef struct groat__expr {
-    groat__step *steps;
+    const groat__step *steps;
     size_t count;
 } groat__expr;
 

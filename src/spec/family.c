@@ -93,43 +93,47 @@ groat_family *groat__family_broken(const char *name, const char *problem)
     return family;
 }
 
+static void release(const void *owned)
+{
+    free((void *)(uintptr_t)owned);
+}
+
 static void free_slot(groat__slot *slot)
 {
-    free(slot->name);
-    free(slot->allowed);
-    free(slot->deflt);
-    free(slot->unit);
-    free(slot->meaning);
-    free(slot->lead);
+    release(slot->name);
+    release(slot->allowed);
+    release(slot->deflt);
+    release(slot->unit);
+    release(slot->meaning);
+    release(slot->lead);
     for (size_t i = 0; i < slot->range_count; i++)
-        free(slot->ranges[i].name);
+        release(slot->ranges[i].name);
+    release(slot->ranges);
     groat__expr_free(&slot->expr);
 }
 
 void groat__family_free(groat_family *family)
 {
-    if (family == NULL)
+    if (family == NULL || family->is_static)
         return;
     for (size_t i = 0; i < family->slot_count; i++)
         free_slot(&family->slots[i]);
     for (size_t i = 0; i < family->rule_count; i++) {
-        free(family->rules[i].text);
-        free(family->rules[i].reason);
-        free(family->rules[i].proofs);
+        release(family->rules[i].text);
+        release(family->rules[i].reason);
+        release(family->rules[i].proofs);
         groat__expr_free(&family->rules[i].expr);
     }
     for (size_t i = 0; i < GROAT__LAUNCH_VALUES; i++)
         groat__expr_free(&family->launch[i]);
-    free(family->name);
-    free(family->summary);
-    free(family->entry);
-    free(family->head);
-    if (family->made == NULL) {
-        for (size_t i = 0; i < family->piece_count; i++)
-            free((char *)(uintptr_t)family->pieces[i].text);
-        free((groat__piece *)(uintptr_t)family->pieces);
-    }
-    free(family->problem);
+    release(family->name);
+    release(family->summary);
+    release(family->entry);
+    release(family->head);
+    for (size_t i = 0; i < family->piece_count; i++)
+        release(family->pieces[i].text);
+    release(family->pieces);
+    release(family->problem);
     free(family);
 }
 

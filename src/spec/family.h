@@ -57,31 +57,31 @@ typedef struct groat__range {
     int64_t low;
     int64_t high;
     int64_t step;
-    char *name; /* of an enumerator; else NULL */
+    const char *name; /* of an enumerator; else NULL */
 } groat__range;
 
 /* One constant: a parameter, a derived constant, or a field of the arch. */
 typedef struct groat__slot {
-    char *name;
-    char *allowed; /* as written; NULL if not a parameter */
-    char *deflt;
-    char *unit;
-    char *meaning;
+    const char *name;
+    const char *allowed; /* as written; NULL if not a parameter */
+    const char *deflt;
+    const char *unit;
+    const char *meaning;
     int line; /* of params.def; 0: a field of the arch */
     bool is_param;
     groat_param_type type;
-    groat__range ranges[GROAT__RANGES];
+    const groat__range *ranges; /* up to GROAT__RANGES */
     size_t range_count;
     groat__expr expr; /* default or definition */
-    char *lead;       /* text before its value in an identity */
+    const char *lead; /* text before its value in an identity */
     size_t lead_len;
 } groat__slot;
 
 typedef struct groat__rule {
-    char *text;
-    char *reason;
-    char *proofs; /* as in params.def: "; breaks hip:gfx950 BN=7"; or "" */
-    int line;     /* of params.def */
+    const char *text;
+    const char *reason;
+    const char *proofs; /* as in params.def: "; breaks hip:gfx950 BN=7"; "" */
+    int line;           /* of params.def */
     groat__expr expr;
 } groat__rule;
 
@@ -104,7 +104,7 @@ extern const char *const groat__launch_names[GROAT__LAUNCH_VALUES];
 
 /* A part of a family's source, for every compiler or for one backend's. */
 typedef struct groat__piece {
-    const char *text; /* malloc'd, or made's; NULL: the generated constants */
+    const char *text; /* NULL: the generated constants */
     int only;         /* a groat__backend_id; GROAT__BACKENDS: for all */
 } groat__piece;
 
@@ -115,9 +115,9 @@ typedef struct groat__closure {
 } groat__closure;
 
 struct groat_family {
-    char *name;
-    char *summary;
-    char *entry;                     /* template of the entry point's name */
+    const char *name;
+    const char *summary;
+    const char *entry;               /* template of the entry point's name */
     groat__slot slots[GROAT__SLOTS]; /* arch fields first */
     size_t slot_count;
     size_t params[GROAT__SLOTS]; /* slots that are parameters, in order */
@@ -130,23 +130,21 @@ struct groat_family {
     groat__expr launch[GROAT__LAUNCH_VALUES];
     bool has_launch[GROAT__LAUNCH_VALUES];
     int launch_line[GROAT__LAUNCH_VALUES]; /* of params.def */
-    const groat__piece *pieces; /* of the source; malloc'd, or made's */
+    const groat__piece *pieces;            /* of the source */
     size_t piece_count;
-    const struct groat__made_family *made; /* NULL: read from its files */
     groat__closure closure;
-    char *head; /* first lines of every identity text, up to the closure */
+    const char *head; /* first lines of every identity, up to the closure */
     size_t head_len;
-    const char *folder; /* of a user's family; borrowed.  Else NULL */
-    char *problem;      /* error of a broken family; else NULL */
+    const char *folder;  /* of a user's family; borrowed.  Else NULL */
+    const char *problem; /* error of a broken family; else NULL */
+    bool is_static;      /* made with the library: nothing of it is freed */
 };
 
-/* A family of the library, read when the library was built. */
+/* A family of the library, which was read when the library was built.  The name
+ * is here, too: a list of names then touches no family. */
 typedef struct groat__made_family {
     const char *name;
-    const char *params_def;
-    const groat__piece *pieces;
-    size_t piece_count;
-    groat__closure closure;
+    const groat_family *family;
 } groat__made_family;
 
 /* Returns NULL past the end; sorted by name. */

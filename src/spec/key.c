@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 
-static bool keep(groat__str *text, char **out, size_t *len)
+static bool keep(groat__str *text, const char **out, size_t *len)
 {
     *len = text->len;
     *out = groat__str_take(text);

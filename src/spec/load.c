@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * load.c builds a family from its files, or from their copy in the library:
- * tables, flattened sources, closure, and the first lines of its keys.
+ * load.c builds a family from its files: tables, flattened sources, closure,
+ * and the first lines of its keys.
  */
 #include "spec/load.h"
 
@@ -42,10 +42,16 @@ static groat_status read_files(groat_family *family, const char *name,
     return status;
 }
 
-/* The last step of a load.  Takes ownership of family. */
-static groat_status give(groat_family *family, groat_status status,
-                         groat_family **out, groat_error *error)
+groat_status groat__family_load(const char *name, groat__file_fn *read,
+                                void *user, groat_family **out,
+                                groat_error *error)
 {
+    groat_family *family = calloc(1, sizeof(*family));
+    groat_status status;
+
+    if (family == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a family");
+    status = read_files(family, name, read, user, error);
     if (status == GROAT_OK)
         status = groat__key_prepare(family, error);
     if (status == GROAT_OK)
@@ -53,33 +59,4 @@ static groat_status give(groat_family *family, groat_status status,
     else
         groat__family_free(family);
     return status;
-}
-
-groat_status groat__family_load(const char *name, groat__file_fn *read,
-                                void *user, groat_family **out,
-                                groat_error *error)
-{
-    groat_family *family = calloc(1, sizeof(*family));
-
-    if (family == NULL)
-        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a family");
-    return give(family, read_files(family, name, read, user, error), out,
-                error);
-}
-
-groat_status groat__family_take(const groat__made_family *made,
-                                groat_family **out, groat_error *error)
-{
-    groat_family *family = calloc(1, sizeof(*family));
-
-    if (family == NULL)
-        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a family");
-    family->made = made;
-    family->pieces = made->pieces;
-    family->piece_count = made->piece_count;
-    family->closure = made->closure;
-    return give(
-        family,
-        groat__params_def_read(family, made->name, made->params_def, error),
-        out, error);
 }

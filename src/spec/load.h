@@ -9,8 +9,5 @@
 groat_status groat__family_load(const char *name, groat__file_fn *read,
                                 void *user, groat_family **out,
                                 groat_error *error);
-/* The same for a family that was read at build time; borrows from made. */
-groat_status groat__family_take(const groat__made_family *made,
-                                groat_family **out, groat_error *error);
 
 #endif

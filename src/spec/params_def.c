@@ -27,6 +27,7 @@ typedef struct preset {
 
 typedef struct reader {
     groat_family *family;
+    groat__range *ranges; /* of the parameter that is being read */
     preset presets[PRESETS_MAX];
     size_t preset_count;
     const char *name; /* the family's name, for messages */
@@ -69,8 +70,7 @@ static void skip_blanks(reader *r)
         r->at++;
 }
 
-/* Returns the length of a value, which ends at a blank outside of parentheses.
- */
+/* Returns the length of a value; a blank outside of parentheses ends it. */
 static size_t value_length(const char *at)
 {
     size_t len = 0;
@@ -238,7 +238,7 @@ static groat_status parse_inputs(reader *r, groat__slot *slot)
 {
     groat__code code;
 
-    slot->ranges[slot->range_count++] =
+    r->ranges[slot->range_count++] =
         (groat__range){0, GROAT__CODE_BYTES - 1, 1, NULL};
     if (r->family->code != 0)
         return bad(r, "a family has one parameter of type code");
@@ -266,7 +266,7 @@ static groat_status parse_allowed(reader *r, groat__slot *slot)
     char *save = NULL;
 
     if (slot->type == GROAT_PARAM_BOOL) {
-        slot->ranges[slot->range_count++] = (groat__range){0, 1, 1, NULL};
+        r->ranges[slot->range_count++] = (groat__range){0, 1, 1, NULL};
         return strcmp(slot->allowed, "-") == 0
                    ? GROAT_OK
                    : bad(r, "the allowed values of a bool are '-'");
@@ -288,10 +288,10 @@ static groat_status parse_allowed(reader *r, groat__slot *slot)
             break;
         }
         if (slot->type == GROAT_PARAM_INT)
-            fits = parse_int_range(item, &slot->ranges[index]);
+            fits = parse_int_range(item, &r->ranges[index]);
         else
-            fits = parse_enumerator(r, item, index, &slot->ranges[index]) &&
-                   is_unambiguous(r->family, slot, &slot->ranges[index]);
+            fits = parse_enumerator(r, item, index, &r->ranges[index]) &&
+                   is_unambiguous(r->family, slot, &r->ranges[index]);
         slot->range_count++;
         if (!fits) {
             status = bad_allowed(r, slot);
@@ -425,8 +425,7 @@ static char *preset_value(reader *r, const preset *from, const char *name)
     return NULL;
 }
 
-/* Appends "(condition)?value:" if the preset gives the slot an allowed value.
- */
+/* Appends "(condition)?value:" if the preset gives an allowed value. */
 static groat_status add_preset(reader *r, preset *from, groat__slot *slot,
                                groat__str *text)
 {
@@ -440,7 +439,7 @@ static groat_status add_preset(reader *r, preset *from, groat__slot *slot,
     if (value == NULL)
         return r->starved ? bad(r, "no memory") : GROAT_OK;
     trial.deflt = value;
-    memcpy(trial.ranges, slot->ranges, sizeof(trial.ranges));
+    trial.ranges = slot->ranges;
     trial.range_count = slot->range_count;
     r->field = value;
     r->line = from->line;
@@ -469,7 +468,7 @@ static groat_status add_presets(reader *r, groat__slot *slot)
         if (r->presets[i].unused > 0)
             status = add_preset(r, &r->presets[i], slot, &text);
     if (status == GROAT_OK && (text.len > 0 || text.failed)) {
-        char *own = slot->deflt;
+        const char *own = slot->deflt;
         groat__str whole = {0};
 
         groat__str_addf(&whole, "(%s%s)", text.failed ? "" : text.data,
@@ -482,7 +481,7 @@ static groat_status add_presets(reader *r, groat__slot *slot)
         if (status == GROAT_OK)
             status = check_default(r, slot);
         groat__str_free(&whole);
-        free(own);
+        free((void *)(uintptr_t)own);
     }
     groat__str_free(&text);
     return status;
@@ -529,6 +528,9 @@ static groat_status read_param(reader *r)
         return status;
     slot->is_param = true;
     r->family->slot_count++; /* now family_free sees it */
+    slot->ranges = r->ranges = calloc(GROAT__RANGES, sizeof(*r->ranges));
+    if (r->ranges == NULL)
+        return groat__fail(r->error, GROAT_NO_MEMORY, "no memory");
     type = take_word(r);
     known = type_of(type, &slot->type);
     free(type);
@@ -626,7 +628,7 @@ static groat_status read_derive(reader *r)
     skip_blanks(r);
     semi = strchr(r->at, ';');
     if (*r->at != '=' || semi == NULL) {
-        free(slot->name);
+        free((void *)(uintptr_t)slot->name);
         slot->name = NULL;
         return bad(r, "'= expression ; unit \"meaning\"' expected after the "
                       "name, without a type");
@@ -726,7 +728,7 @@ static groat_status read_launch(reader *r)
                    &r->family->launch[index]);
 }
 
-static groat_status read_once(reader *r, char **field, char *value)
+static groat_status read_once(reader *r, const char **field, char *value)
 {
     if (value == NULL || *field != NULL) {
         free(value);

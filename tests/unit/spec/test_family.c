@@ -810,43 +810,6 @@ START_TEST(test_values_on_some_arch)
 }
 END_TEST
 
-/* Asserts that a family made at build time equals what its files say. */
-static void check_made(const groat_family *read, const groat__made_family *made)
-{
-    groat_family *taken = NULL;
-
-    ck_assert_ptr_nonnull(made);
-    ck_assert_int_eq(groat__family_take(made, &taken, NULL), GROAT_OK);
-    ck_assert_str_eq(taken->name, read->name);
-    ck_assert_uint_eq(taken->piece_count, read->piece_count);
-    for (size_t i = 0; i < read->piece_count; i++) {
-        ck_assert_pstr_eq(taken->pieces[i].text, read->pieces[i].text);
-        ck_assert_int_eq(taken->pieces[i].only, read->pieces[i].only);
-    }
-    ck_assert_mem_eq(&taken->closure, &read->closure, sizeof(read->closure));
-    ck_assert_str_eq(taken->head, read->head);
-    ck_assert_uint_eq(taken->param_count, read->param_count);
-    ck_assert_uint_eq(taken->rule_count, read->rule_count);
-    groat__family_free(taken);
-}
-
-START_TEST(test_embedded)
-{
-    groat_family *families[FAMILIES_MAX];
-    size_t count = load_embedded(families);
-
-    for (size_t i = 0; i < count; i++) {
-        ck_assert_uint_gt(families[i]->param_count, 0);
-        ck_assert_str_ne(groat_family_summary(families[i]), "");
-        check_made(families[i], groat__made_family_at(i));
-        groat__family_free(families[i]);
-    }
-    ck_assert_ptr_null(groat__made_family_at(count));
-    ck_assert_ptr_null(groat__embedded_find("none"));
-    ck_assert_ptr_null(groat__embedded_at(SIZE_MAX));
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("family");
@@ -874,7 +837,6 @@ int main(void)
     tcase_add_test(tcase, test_many_files);
     tcase_add_test(tcase, test_what_is_no_include);
     tcase_add_test(tcase, test_values_on_some_arch);
-    tcase_add_test(tcase, test_embedded);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
