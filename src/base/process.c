@@ -31,28 +31,6 @@ static void *make_page(void)
     return NULL;
 }
 
-static void drop_page(void *page)
-{
-    if (page != NULL)
-        (void)munmap(page, (size_t)sysconf(_SC_PAGESIZE));
-}
-
-void groat__process_init(groat__process *process)
-{
-    unsigned *page = make_page();
-
-    if (page != NULL)
-        *page = 1;
-    process->pid = getpid();
-    process->page = page;
-}
-
-void groat__process_free(groat__process *process)
-{
-    drop_page((void *)(size_t)process->page);
-    process->page = NULL;
-}
-
 static atomic_int *find_page(void)
 {
     atomic_int *page = atomic_load(&process_page);
@@ -62,7 +40,7 @@ static atomic_int *find_page(void)
         return page;
     if (atomic_compare_exchange_strong(&process_page, &page, made))
         return made;
-    drop_page(made);
+    (void)munmap(made, (size_t)sysconf(_SC_PAGESIZE));
     return page;
 }
 
@@ -78,6 +56,12 @@ int groat__process_number(void)
             number = next;
     }
     return number;
+}
+
+void groat__process_init(groat__process *process)
+{
+    process->number = groat__process_number();
+    process->page = find_page();
 }
 
 groat_status groat__fail_unusable(const char *what, const void *object,

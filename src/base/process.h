@@ -2,6 +2,7 @@
 #ifndef GROAT_BASE_PROCESS_H
 #define GROAT_BASE_PROCESS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <unistd.h>
@@ -10,20 +11,21 @@
 
 /* The process that an object belongs to. */
 typedef struct groat__process {
-    const volatile unsigned *page; /* the kernel zeroes it in children;    *
-                                    * NULL: it cannot, compare pid         */
-    pid_t pid;
+    const atomic_int *page; /* has the number of the process that runs; NULL: *
+                             * the kernel cannot tell, compare getpid()       */
+    int number;
 } groat__process;
 
 /* Fills *process for the calling process. */
 void groat__process_init(groat__process *process);
-void groat__process_free(groat__process *process);
 
 /* False in a child that fork() made since; costs one load, and no lock. */
 static inline bool groat__process_is_mine(const groat__process *process)
 {
-    return process->page != NULL ? *process->page != 0
-                                 : process->pid == getpid();
+    return process->number ==
+           (process->page != NULL
+                ? atomic_load_explicit(process->page, memory_order_relaxed)
+                : (int)getpid());
 }
 
 /* Returns a number above 0 that is this process's own: a child of fork() has

@@ -538,7 +538,6 @@ void groat_close(groat_context *context)
     /* In a forked child, locks, threads and connections are the parent's. */
     if (!groat__is_usable(context)) {
         close_record(context);
-        groat__process_free(&context->process);
         return;
     }
     if (groat__callback_runs(&context->callbacks)) {
@@ -575,6 +574,5 @@ void groat_close(groat_context *context)
     (void)pthread_cond_destroy(&context->landed);
     (void)pthread_mutex_destroy(&context->lock);
     groat__callbacks_free(&context->callbacks);
-    groat__process_free(&context->process);
     free(context);
 }
