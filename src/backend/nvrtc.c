@@ -208,12 +208,15 @@ static bool predict_library(const groat__env *env,
                             char build_id[GROAT__BUILD_ID_ROOM])
 {
     patterns list = {{NULL}, 0};
-    bool whole = list_places(env, &list);
     groat__dl_search how = search_for(env, &list);
-    bool known = whole && groat__dl_predict(&how, build_id);
+    groat__loader_answer answer = groat__dl_predict(&how, build_id);
 
+    if (answer == GROAT__LOADER_NONE && list_places(env, &list)) {
+        how.sonames = NULL;
+        answer = groat__dl_predict(&how, build_id);
+    }
     free_patterns(&list);
-    return known;
+    return answer == GROAT__LOADER_FILE;
 }
 
 /* NVRTC opens its builtins by bare name at the first compile.  If those beside

@@ -232,8 +232,8 @@ predict_first(const char *const *names,
     return answer;
 }
 
-bool groat__dl_predict(const groat__dl_search *search,
-                       char build_id[GROAT__BUILD_ID_ROOM])
+groat__loader_answer groat__dl_predict(const groat__dl_search *search,
+                                       char build_id[GROAT__BUILD_ID_ROOM])
 {
     groat__loader_answer answer = GROAT__LOADER_UNKNOWN;
 
@@ -244,7 +244,7 @@ bool groat__dl_predict(const groat__dl_search *search,
     } else if (strchr(search->override, '/') != NULL) {
         answer = predict_file(search->override, build_id);
     }
-    return answer == GROAT__LOADER_FILE;
+    return answer;
 }
 
 void groat__dl_close(groat__dl *dl)

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/loader.h"
 #include "base/str.h"
 #include "groat.h"
 
@@ -35,11 +36,10 @@ groat_status groat__dl_open(const groat__dl_search *search, groat__dl *dl,
 void groat__dl_close(groat__dl *dl);
 
 /* Reads, from its file, the build id of the library that groat__dl_open() would
- * open.  False if that is unknown: the process has loaded the library already,
- * the loader has a choice among files of the name, there is none, or it has no
- * build id. */
-bool groat__dl_predict(const groat__dl_search *search,
-                       char build_id[GROAT__BUILD_ID_ROOM]);
+ * open: FILE.  UNKNOWN: the process has loaded the library already, the loader
+ * has a choice among files of the name, or the file has no build id. */
+groat__loader_answer groat__dl_predict(const groat__dl_search *search,
+                                       char build_id[GROAT__BUILD_ID_ROOM]);
 
 /* NULL when absent. */
 void *groat__dl_symbol(const groat__dl *dl, const char *name);

@@ -16,10 +16,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fs.h"
+#include "base/hash.h"
 
 enum { NOTES_MAX = 4096, PARTS_MAX = 64, CACHE_BYTES_MAX = 16 << 20 };
 
@@ -225,18 +226,37 @@ groat__loader_answer groat__loader_search_cache(const char *cache, size_t bytes,
     return answer;
 }
 
+/* Mapped, as the loader does it: ldconfig(8) replaces the file and never cuts
+ * it.  The rest of its last page is zeros. */
+static groat__loader_answer search_file(int fd, const char *name,
+                                        groat__str *path)
+{
+    groat__loader_answer answer;
+    struct stat st;
+    size_t bytes;
+    void *cache;
+
+    if (fstat(fd, &st) != 0 || st.st_size <= 0 ||
+        st.st_size > CACHE_BYTES_MAX || st.st_size % sysconf(_SC_PAGESIZE) == 0)
+        return GROAT__LOADER_UNKNOWN;
+    bytes = (size_t)st.st_size;
+    cache = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (cache == MAP_FAILED)
+        return GROAT__LOADER_UNKNOWN;
+    answer = groat__loader_search_cache(cache, bytes, name, path);
+    (void)munmap(cache, bytes);
+    return answer;
+}
+
 static groat__loader_answer find_in_cache(const char *name, groat__str *path)
 {
-    groat__loader_answer answer = GROAT__LOADER_UNKNOWN;
-    char *cache = NULL;
-    size_t bytes = 0;
+    int fd = open("/etc/ld.so.cache", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    groat__loader_answer answer;
 
-    if (access("/etc/ld.so.cache", F_OK) != 0)
-        return GROAT__LOADER_NONE;
-    if (groat__fs_read("/etc/ld.so.cache", CACHE_BYTES_MAX, &cache, &bytes,
-                       NULL) == GROAT_OK)
-        answer = groat__loader_search_cache(cache, bytes, name, path);
-    free(cache);
+    if (fd < 0)
+        return errno == ENOENT ? GROAT__LOADER_NONE : GROAT__LOADER_UNKNOWN;
+    answer = search_file(fd, name, path);
+    (void)close(fd);
     if (answer != GROAT__LOADER_FILE)
         groat__str_clear(path);
     return answer;
@@ -328,14 +348,57 @@ static groat__loader_answer find_in_system(const Dl_serinfo *list,
     return path->failed ? GROAT__LOADER_UNKNOWN : answer;
 }
 
+/* ---- libraries that are loaded ----------------------------------------- */
+
+/* Returns the name that a library has given itself, or "". */
+static const char *own_name(const struct dl_phdr_info *info,
+                            const ElfW(Phdr) * dynamic)
+{
+    const ElfW(Dyn) *entry =
+        (const ElfW(Dyn) *)(info->dlpi_addr + dynamic->p_vaddr);
+    ElfW(Addr) texts = 0;
+    ElfW(Addr) name = 0;
+
+    for (; entry->d_tag != DT_NULL; entry++) {
+        if (entry->d_tag == DT_STRTAB)
+            texts = entry->d_un.d_ptr;
+        if (entry->d_tag == DT_SONAME)
+            name = entry->d_un.d_val;
+    }
+    if (texts == 0 || name == 0)
+        return "";
+    if (texts < info->dlpi_addr) /* glibc relocates most of these addresses */
+        texts += info->dlpi_addr;
+    return (const char *)(texts + name);
+}
+
+static int has_name(struct dl_phdr_info *info, size_t size, void *user)
+{
+    const char *name = user;
+    const char *slash = strrchr(info->dlpi_name, '/');
+
+    (void)size;
+    if (strcmp(slash == NULL ? info->dlpi_name : slash + 1, name) == 0)
+        return 1;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC &&
+            strcmp(own_name(info, &info->dlpi_phdr[i]), name) == 0)
+            return 1;
+    return 0;
+}
+
+/* dlopen() with RTLD_NOLOAD would say the same after it has searched for the
+ * file. */
+static bool is_loaded(const char *name)
+{
+    return dl_iterate_phdr(has_name, (void *)(uintptr_t)name) != 0;
+}
+
 groat__loader_answer groat__loader_find(const char *name, groat__str *path)
 {
     groat__loader_answer answer = GROAT__LOADER_UNKNOWN;
-    void *loaded = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
-    Dl_serinfo *list = loaded == NULL ? list_folders() : NULL;
+    Dl_serinfo *list = is_loaded(name) ? NULL : list_folders();
 
-    if (loaded != NULL)
-        (void)dlclose(loaded);
     if (list != NULL) {
         answer = find_in_folders(list, false, name, path);
         if (answer == GROAT__LOADER_NONE)

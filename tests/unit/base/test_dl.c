@@ -90,7 +90,7 @@ static void search(const char *const *sonames, const char *const *patterns,
 {
     const groat__dl_search how = {NULL, NULL, sonames, patterns};
     char predicted[GROAT__BUILD_ID_ROOM] = "";
-    bool known = groat__dl_predict(&how, predicted);
+    bool known = groat__dl_predict(&how, predicted) == GROAT__LOADER_FILE;
     groat_status status = groat__dl_open(&how, &fix.dl, &fix.error);
 
     /* The predicted library is the one that is opened. */
