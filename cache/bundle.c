@@ -227,7 +227,6 @@ groat_status groat__bundle_open(const char *path, const groat__log *log,
                                 groat__bundle **out, groat_error *error)
 {
     groat__bundle *bundle = NULL;
-    groat__str uri = {0};
     groat_status status;
     struct stat st;
     char *real;
@@ -251,13 +250,7 @@ groat_status groat__bundle_open(const char *path, const groat__log *log,
     if (status != GROAT_OK)
         return status;
     bundle->file_bytes = (uint64_t)st.st_size;
-    groat__handle_uri(&uri, bundle->path, "immutable=1");
-    if (!uri.failed)
-        rc = sqlite3_open_v2(uri.data, &bundle->db,
-                             SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX |
-                                 SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_URI,
-                             NULL);
-    groat__str_free(&uri);
+    rc = groat__handle_open_immutable(bundle->path, &bundle->db);
     return open_end(bundle, rc, out, error);
 }
 

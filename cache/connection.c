@@ -221,26 +221,10 @@ static bool is_frozen(const groat__store *store)
            !groat__place_writable(store->dir);
 }
 
-/* Opens the file as immutable, like a bundle. */
-static int open_frozen(const groat__store *store, sqlite3 **out)
-{
-    groat__str uri = {0};
-    int rc = SQLITE_NOMEM;
-
-    groat__handle_uri(&uri, store->path, "immutable=1");
-    if (!uri.failed)
-        rc = sqlite3_open_v2(uri.data, out,
-                             SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX |
-                                 SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_URI,
-                             NULL);
-    groat__str_free(&uri);
-    return rc;
-}
-
 static int open_handle(const groat__store *store, sqlite3 **out)
 {
     int rc = is_frozen(store)
-                 ? open_frozen(store, out)
+                 ? groat__handle_open_immutable(store->path, out)
                  : sqlite3_open_v2(store->path, out,
                                    SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
                                        SQLITE_OPEN_PRIVATECACHE |
@@ -379,8 +363,7 @@ static verdict judge_header(groat__store *store, sqlite3 *db, bool *older,
     return judge(rc);
 }
 
-/* Returns whether the -wal may still have rows. */
-static bool has_journal(const groat__store *store)
+bool groat__connection_has_journal(const groat__store *store)
 {
     groat__str path = {0};
     struct stat st;
@@ -402,7 +385,7 @@ static verdict connect_file(groat__store *store, groat_error *error)
     int rc;
 
     store->synced_from = 0;
-    if (is_frozen(store) && has_journal(store)) {
+    if (is_frozen(store) && groat__connection_has_journal(store)) {
         (void)groat__fail(
             error, GROAT_IO,
             "%s is read-only and its write-ahead log (the file -wal) still has "
@@ -569,6 +552,7 @@ void groat__connection_close(groat__store *store)
     }
     (void)sqlite3_close(store->db);
     store->db = NULL;
+    store->glancing = false;
     store->suspected = false;
     store->impatient = false;
 }
@@ -600,7 +584,8 @@ static void do_without(groat__store *store, const groat_error *why)
 groat_status groat__connection_first(groat__store *store, groat_error *error)
 {
     groat_error own = GROAT_ERROR_INIT;
-    groat_status status = groat__connection_open(store, false, &own);
+    groat_status status =
+        store->glancing ? GROAT_OK : groat__connection_open(store, false, &own);
     int rc = own.vendor_code & 0xff;
 
     if (status != GROAT_OK &&
@@ -649,7 +634,7 @@ groat_status groat__connection_ready(groat__store *store, groat_error *error)
     }
     settle(store);
     /* A read-only file may have become writable. */
-    if (store->db != NULL && !is_replaced(store) &&
+    if (store->db != NULL && !store->glancing && !is_replaced(store) &&
         !(store->read_only && groat__place_writable(store->path)))
         return GROAT_OK;
     return reconnect(store, false, error);

@@ -66,6 +66,18 @@ static int seek(groat__store *store, const groat__sought *sought,
     return failed == SQLITE_OK ? SQLITE_DONE : failed;
 }
 
+/* Looks for a good row in a view. */
+static bool glance_at(groat__store *store, const groat__sought *sought,
+                      groat__store_blob *out)
+{
+    groat__row row = {0};
+    groat__finding found = GROAT__ROW_NONE;
+
+    return groat__glance(store) &&
+           peek(store, sought, &row, &found, out) == SQLITE_ROW &&
+           found == GROAT__ROW_GOOD;
+}
+
 /* Looks a key up while another try may succeed; counts no hit or miss. */
 static bool try_lookup(groat__store *store, const groat__sought *sought,
                        groat__store_blob *out)
@@ -87,8 +99,13 @@ static bool try_lookup(groat__store *store, const groat__sought *sought,
 bool groat__store_find(groat__store *store, const groat__digest *key,
                        const char *identity, groat__store_blob *out)
 {
-    bool hit = try_lookup(store, &(groat__sought){*key, identity}, out);
+    const groat__sought sought = {*key, identity};
+    bool hit = glance_at(store, &sought, out);
 
+    if (!hit && store->glancing)
+        (void)groat__connection_ready(store, NULL);
+    if (!hit)
+        hit = try_lookup(store, &sought, out);
     if (hit) {
         store->hits++;
         groat__stamp_use(store, groat__row_id(key));
@@ -199,9 +216,11 @@ bool groat__store_recent(groat__store *store, const char *one,
     bool found;
 
     groat__store_enter(store);
-    found = groat__connection_ready(store, NULL) == GROAT_OK &&
-            take_answer(store, groat__row_recent(store->db, one, other, out),
-                        "looking for a compiler");
+    found = (groat__glance(store) &&
+             groat__row_recent(store->db, one, other, out) == SQLITE_ROW) ||
+            (groat__connection_ready(store, NULL) == GROAT_OK &&
+             take_answer(store, groat__row_recent(store->db, one, other, out),
+                         "looking for a compiler"));
     groat__store_leave(store);
     return found;
 }
@@ -224,9 +243,11 @@ bool groat__store_has(groat__store *store, const groat__digest *key,
     bool found;
 
     groat__store_enter(store);
-    found = groat__connection_ready(store, NULL) == GROAT_OK &&
-            take_answer(store, groat__row_has(store->db, key, identity),
-                        "looking for an entry");
+    found = (groat__glance(store) &&
+             groat__row_has(store, key, identity) == SQLITE_ROW) ||
+            (groat__connection_ready(store, NULL) == GROAT_OK &&
+             take_answer(store, groat__row_has(store, key, identity),
+                         "looking for an entry"));
     groat__store_leave(store);
     return found;
 }

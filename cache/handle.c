@@ -27,6 +27,21 @@ void groat__handle_harden(sqlite3 *db)
     (void)sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
 }
 
+int groat__handle_open_immutable(const char *path, sqlite3 **out)
+{
+    groat__str uri = {0};
+    int rc = SQLITE_NOMEM;
+
+    groat__handle_uri(&uri, path, "immutable=1");
+    if (!uri.failed)
+        rc = sqlite3_open_v2(uri.data, out,
+                             SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX |
+                                 SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_URI,
+                             NULL);
+    groat__str_free(&uri);
+    return rc;
+}
+
 void groat__handle_keep_wal(sqlite3 *db, bool keep)
 {
     (void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, (int)keep,

@@ -5,6 +5,7 @@
  * place.c       folder and file: owners, modes, setting aside; no SQLite
  * handle.c      hardening and schema of every SQLite handle
  * connection.c  opens and checks the connection; statements; faults
+ * glance.c      first look-ups, without a connection
  * fork.c        connections that a child process has inherited
  * row.c         reads, checksums, judges and binds rows
  * counters.c    faults and evictions
@@ -24,6 +25,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <sqlite3.h>
@@ -157,6 +159,8 @@ struct groat__store {
     int64_t synced_from; /* groat__store_now() from which writes wait for the *
                           * disk; 0: they do                                */
     bool read_only;
+    bool glancing;      /* db is NULL or only a view, see glance.c */
+    struct stat seen;   /* glancing: the file when it was opened */
     bool suspected;     /* the pages were checked after a FULL */
     bool doubted;       /* a call has found damage, and none succeeded since */
     bool impatient;     /* busy timeout is cut down after a long wait */
@@ -213,6 +217,11 @@ void groat__place_unlock(int fd);
 groat_status groat__place_file(const char *path,
                                const groat__place_share *share, dev_t *device,
                                ino_t *inode, groat_error *error);
+
+/* Returns whether groat__place_file() finds a file that it accepts; leaves its
+ * -wal and -shm alone. */
+bool groat__place_is_good(const char *path, const groat__place_share *share,
+                          struct stat *st);
 
 /* place_path.c: refuses a resolved folder if a parent of it belongs to another
  * user than root and us, or is writable by others without a sticky bit.  beyond
@@ -276,6 +285,8 @@ groat_status groat__connection_open(groat__store *store, bool damaged,
  * again. */
 groat_status groat__connection_first(groat__store *store, groat_error *error);
 void groat__connection_close(groat__store *store);
+/* Returns whether the -wal may have rows that the file lacks. */
+bool groat__connection_has_journal(const groat__store *store);
 
 /* Locked: makes sure that there is a connection to the file that is at path
  * now.  Errors: IO. */
@@ -324,6 +335,16 @@ int groat__connection_run(groat__store *store, groat__sql which);
 /* Ends a transaction that has failed, if there is one. */
 void groat__connection_roll_back(const groat__store *store);
 
+/* ---- glance.c ---------------------------------------------------------- */
+
+/* Locked: returns whether the file looks like a store that nobody writes, and
+ * fills seen, device and inode.  No store may be open in this process: the call
+ * opens and closes the file, which ends the process's locks on it. */
+bool groat__glance_possible(groat__store *store);
+/* Locked: returns whether db is a view that can be asked; what it does not find
+ * must be looked for again after groat__connection_ready(). */
+bool groat__glance(groat__store *store);
+
 /* ---- guard.c ----------------------------------------------------------- */
 
 /* Enclose every use of SQLite by a thread; may be nested. */
@@ -341,7 +362,8 @@ groat_status groat__sqlite_begin(groat_error *error);
 /* Checks that this process has no inherited connection to the file that could
  * not be closed.  Errors: IO. */
 groat_status groat__store_may_open(const char *path, groat_error *error);
-/* Add a store once it is open, and remove it before it is freed. */
+/* Add a store before its file is opened, and remove it before it is freed.  The
+ * only store of a process may begin with a view, see glance.c. */
 void groat__store_enlist(groat__store *store);
 void groat__store_delist(groat__store *store);
 
@@ -350,6 +372,10 @@ void groat__store_delist(groat__store *store);
 /* Hardens a handle against a hostile file: defensive mode, untrusted schema, no
  * triggers, no views, no attached databases; extended result codes. */
 void groat__handle_harden(sqlite3 *db);
+
+/* Opens a file that nobody writes, or of which an older or torn state does no
+ * harm: reads without a lock and without its -wal. */
+int groat__handle_open_immutable(const char *path, sqlite3 **out);
 
 /* Sets whether a close leaves the -wal as it is.  Otherwise SQLite deletes the
  * -wal of a file that it could not read, with its rows, and by name: even that
@@ -459,10 +485,12 @@ int groat__row_newest(sqlite3 *db, const char *begin, unsigned skip,
 /* groat__store_longest_ms() on a handle, likewise; leaves *ms unchanged if
  * there is none. */
 int groat__row_longest(sqlite3 *db, const char *text, double *ms);
-/* groat__store_recent() and groat__store_has() on a handle, likewise. */
+/* groat__store_recent() on a handle, likewise. */
 int groat__row_recent(sqlite3 *db, const char *one, const char *other,
                       groat__str *out);
-int groat__row_has(sqlite3 *db, const groat__digest *key, const char *identity);
+/* Locked: groat__store_has(), likewise. */
+int groat__row_has(groat__store *store, const groat__digest *key,
+                   const char *identity);
 
 /* ---- store.c ----------------------------------------------------------- */
 

@@ -28,6 +28,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/counters.c \
 	%D%/entry.c \
 	%D%/fork.c \
+	%D%/glance.c \
 	%D%/gc.c \
 	%D%/get.c \
 	%D%/guard.c \

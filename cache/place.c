@@ -347,6 +347,13 @@ static groat_status check_companions(const char *path, const struct stat *file,
     return status;
 }
 
+bool groat__place_is_good(const char *path, const groat__place_share *share,
+                          struct stat *st)
+{
+    return lstat(path, st) == 0 &&
+           check_file(path, st, share, NULL) == GROAT_OK;
+}
+
 groat_status groat__place_file(const char *path,
                                const groat__place_share *share, dev_t *device,
                                ino_t *inode, groat_error *error)

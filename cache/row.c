@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { IDENTITY = 12 }; /* its place in GROAT__ROW_COLUMNS */
+
 int64_t groat__row_id(const groat__digest *key)
 {
     uint64_t id = 0;
@@ -81,7 +83,7 @@ static bool read_columns(sqlite3_stmt *statement, groat__row *row)
     memcpy(&row->facts, facts, sizeof(facts));
     if (bytes < 0 || bytes > INT_MAX || !read_digest(statement, 1, &row->key) ||
         !read_digest(statement, 5, &row->checksum) ||
-        !read_text(statement, 12, &row->identity, &row->identity_len) ||
+        !read_text(statement, IDENTITY, &row->identity, &row->identity_len) ||
         !read_text(statement, 13, &row->log, &row->log_len))
         return false;
     row->bytes = (size_t)bytes;
@@ -298,23 +300,31 @@ int groat__row_newest(sqlite3 *db, const char *begin, unsigned skip,
     return rc;
 }
 
+static bool has_both(const groat__str *text, const char *one, const char *other)
+{
+    return text->len > 0 && strstr(text->data, one) != NULL &&
+           strstr(text->data, other) != NULL;
+}
+
 int groat__row_recent(sqlite3 *db, const char *one, const char *other,
                       groat__str *out)
 {
     static const char select[] =
-        "SELECT identity FROM "
-        "(SELECT identity FROM entry ORDER BY used DESC LIMIT 64) "
-        "WHERE instr(identity, ?1) > 0 AND instr(identity, ?2) > 0 LIMIT 1";
+        "SELECT identity FROM entry ORDER BY used DESC LIMIT 64";
+    groat__str found = {0};
     sqlite3_stmt *statement = NULL;
     int rc = sqlite3_prepare_v2(db, select, -1, &statement, NULL);
 
     if (rc == SQLITE_OK)
-        rc = sqlite3_bind_text(statement, 1, one, -1, SQLITE_STATIC);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_bind_text(statement, 2, other, -1, SQLITE_STATIC);
-    if (rc == SQLITE_OK)
-        rc = take_identity(statement, out);
+        rc = take_identity(statement, &found);
+    while (rc == SQLITE_ROW && !has_both(&found, one, other)) {
+        groat__str_clear(&found);
+        rc = take_identity(statement, &found);
+    }
+    if (rc == SQLITE_ROW)
+        groat__str_add(out, found.data);
     (void)sqlite3_finalize(statement);
+    groat__str_free(&found);
     return rc;
 }
 
@@ -336,19 +346,20 @@ int groat__row_longest(sqlite3 *db, const char *text, double *ms)
     return rc;
 }
 
-int groat__row_has(sqlite3 *db, const groat__digest *key, const char *identity)
+int groat__row_has(groat__store *store, const groat__digest *key,
+                   const char *identity)
 {
-    static const char select[] =
-        "SELECT 1 FROM entry WHERE id = ?1 AND identity = ?2";
-    sqlite3_stmt *statement = NULL;
-    int rc = sqlite3_prepare_v2(db, select, -1, &statement, NULL);
+    sqlite3_stmt *get;
+    int rc = groat__row_seek(store, key, &get);
 
-    if (rc == SQLITE_OK)
-        rc = sqlite3_bind_int64(statement, 1, groat__row_id(key));
-    if (rc == SQLITE_OK)
-        rc = sqlite3_bind_text(statement, 2, identity, -1, SQLITE_STATIC);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(statement);
-    (void)sqlite3_finalize(statement);
+    if (rc == SQLITE_ROW) {
+        const char *own = (const char *)sqlite3_column_text(get, IDENTITY);
+
+        if (own == NULL && groat__handle_starved(get))
+            rc = SQLITE_NOMEM;
+        else if (own == NULL || strcmp(own, identity) != 0)
+            rc = SQLITE_DONE;
+    }
+    (void)sqlite3_reset(get);
     return rc;
 }

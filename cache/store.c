@@ -138,9 +138,12 @@ groat_status groat__store_open_patient(const groat__store_options *options,
     if (status == GROAT_OK) {
         status = groat__store_may_open(store->path, error);
         if (status == GROAT_OK) {
+            groat__store_enlist(store);
             groat__store_enter(store);
             status = groat__connection_first(store, error);
             groat__store_leave(store);
+            if (status != GROAT_OK)
+                groat__store_delist(store);
         }
         groat__sqlite_leave();
     }
@@ -149,7 +152,6 @@ groat_status groat__store_open_patient(const groat__store_options *options,
         store_free(store);
         return status;
     }
-    groat__store_enlist(store);
     *out = store;
     return GROAT_OK;
 }
@@ -180,6 +182,8 @@ void groat__store_close(groat__store *store)
     if (store == NULL)
         return;
     groat__store_enter(store);
+    if (store->glancing && store->stamped)
+        (void)groat__connection_ready(store, NULL);
     if (store->db != NULL) {
         write_last_stamps(store);
         groat__connection_close(store);

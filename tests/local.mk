@@ -60,6 +60,7 @@ groat_unit_tests = \
 	%D%/unit/base/test_str \
 	%D%/unit/cache/test_bundle \
 	%D%/unit/cache/test_damage \
+	%D%/unit/cache/test_glance \
 	%D%/unit/cache/test_disk \
 	%D%/unit/cache/test_entry \
 	%D%/unit/cache/test_fork \

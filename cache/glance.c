@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * glance.c answers the first look-ups of a process from a view of the file that
+ * takes no lock and has no -wal and no -shm: a process that finds its kernels
+ * in a store that nobody writes never opens it in full, which costs as much as
+ * loading a kernel.
+ *
+ * Invariant: only a row that is found, with its checksum and the identity that
+ * was asked for, is an answer.  All else that a view says (no row, damage,
+ * another schema) may be due to a writer, so the file is opened in full and
+ * asked again.  A view ends for good when the file is opened in full.
+ * Locking: the calls of internal.h are made with the store locked.
+ */
+#include "cache/internal.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Fields of the header of SQLite's file format. */
+enum {
+    HEADER_BYTES = 100,
+    WRITE_FORMAT = 18, /* 1 byte each; 2: the file has a -wal when written */
+    READ_FORMAT = 19,
+    USER_VERSION = 60, /* 4 bytes each, the highest first */
+    APPLICATION_ID = 68,
+    WAL_FORMAT = 2
+};
+
+static uint32_t number_at(const unsigned char *header, size_t at)
+{
+    return (uint32_t)header[at] << 24 | (uint32_t)header[at + 1] << 16 |
+           (uint32_t)header[at + 2] << 8 | header[at + 3];
+}
+
+/* Returns whether a file has the header of a store of this version. */
+static bool has_header(const char *path)
+{
+    static const char magic[16] = "SQLite format 3";
+    unsigned char header[HEADER_BYTES];
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool whole;
+
+    if (fd < 0)
+        return false;
+    whole = pread(fd, header, sizeof(header), 0) == (ssize_t)sizeof(header);
+    (void)close(fd);
+    return whole && memcmp(header, magic, sizeof(magic)) == 0 &&
+           header[WRITE_FORMAT] == WAL_FORMAT &&
+           header[READ_FORMAT] == WAL_FORMAT &&
+           number_at(header, USER_VERSION) == GROAT__STORE_SCHEMA &&
+           number_at(header, APPLICATION_ID) == GROAT__STORE_ID;
+}
+
+bool groat__glance_possible(groat__store *store)
+{
+    bool possible =
+        groat__place_is_good(store->path, &store->share, &store->seen) &&
+        !groat__connection_has_journal(store) &&
+        groat__place_writable(store->path) &&
+        groat__place_writable(store->dir) && has_header(store->path);
+
+    store->device = store->seen.st_dev;
+    store->inode = store->seen.st_ino;
+    return possible;
+}
+
+static bool open_view(groat__store *store)
+{
+    bool same = false;
+
+    if (groat__handle_open_immutable(store->path, &store->db) != SQLITE_OK)
+        return false;
+    groat__handle_harden(store->db);
+    return sqlite3_exec(store->db,
+                        "PRAGMA mmap_size = 0; PRAGMA cell_size_check = ON;",
+                        NULL, NULL, NULL) == SQLITE_OK &&
+           groat__handle_same_schema(store->db, "", GROAT__STORE_MARK, &same) ==
+               SQLITE_OK &&
+           same;
+}
+
+/* Returns whether the file is the one that was there when the store was opened,
+ * and not written since.  A write within a tick of the file system's clock may
+ * go unseen: then the view is that much older. */
+static bool is_as_seen(const groat__store *store)
+{
+    const struct stat *seen = &store->seen;
+    struct stat now;
+
+    return lstat(store->path, &now) == 0 && now.st_dev == seen->st_dev &&
+           now.st_ino == seen->st_ino && now.st_size == seen->st_size &&
+           now.st_mtim.tv_sec == seen->st_mtim.tv_sec &&
+           now.st_mtim.tv_nsec == seen->st_mtim.tv_nsec &&
+           !groat__connection_has_journal(store);
+}
+
+bool groat__glance(groat__store *store)
+{
+    return store->glancing && is_as_seen(store) &&
+           (store->db != NULL || open_view(store));
+}
