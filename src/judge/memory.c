@@ -174,14 +174,17 @@ static void check_readers(groat__judge *j, const groat__judge_block *block,
                 verb, at,
                 groat__judge_thread_of(j, r->agent -
                                               groat__judge_agent_stores(j, 0)));
-        if (!groat__judge_is_thread(j, r->agent))
+        if (!groat__judge_is_thread(j, r->agent)) {
+            size_t wave =
+                (r->agent - groat__judge_agent_wgmma(j, 0)) % j->block_waves;
+
             groat__judge_report(
                 j,
-                "%s byte %u of shared memory, which a wgmma of wave %zu still "
-                "reads: that wave's %s, or a release behind it, is missing",
-                verb, at,
-                (r->agent - groat__judge_agent_wgmma(j, 0)) % j->block_waves,
+                "%s byte %u of shared memory, which a wgmma of waves %zu to "
+                "%zu still reads: one's %s, or a release behind it, is missing",
+                verb, at, wave, wave + GROAT__JUDGE_WARPGROUP - 1,
                 groat__judge_call(j, "wgmma_wait"));
+        }
         if (atomic)
             groat__judge_report(
                 j,

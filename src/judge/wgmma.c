@@ -2,9 +2,10 @@
  *
  * wgmma.c models matrix products of a warpgroup on operands in shared memory,
  * which matrix descriptors name, and of A in registers.  Operands are read when
- * the product is issued; no thread may write those in shared memory until each
- * wave has waited for its group.  The accumulator registers are poisoned until
- * then; the wait fills them.
+ * the product is issued; no thread may write those in shared memory until a
+ * wave of the warpgroup has waited for the product's group: on an H200 no
+ * wave's wait returns before all four have issued it.  The accumulator
+ * registers are poisoned until their own wave has waited; the wait fills them.
  *
  * Formulas: PTX ISA, wgmma: matrix descriptor, shared-memory layouts of
  * operands (k-major and mn-major, leading and stride dimension byte offsets,
@@ -47,6 +48,31 @@ typedef struct operand {
 static size_t wave_here(const groat__judge *j)
 {
     return groat__judge_wave_of(j, j->current);
+}
+
+/* Returns the first thread of the current one's warpgroup. */
+static size_t first_here(const groat__judge *j)
+{
+    return j->current - groat__judge_thread_of(j, j->current) % THREADS;
+}
+
+/* Returns the agent that reads operands for the warpgroup of that thread. */
+static uint32_t reader_of(const groat__judge *j, size_t first)
+{
+    return groat__judge_agent_wgmma(j, groat__judge_wave_of(j, first));
+}
+
+/* Gives the waves of a warpgroup the same number of groups: one may have
+ * committed an empty group more. */
+static void align_groups(groat__judge *j, size_t first)
+{
+    groat__wgmma_wave *waves = &j->wgmma[groat__judge_wave_of(j, first)];
+    uint32_t most = 0;
+
+    for (size_t w = 0; w < GROAT__JUDGE_WARPGROUP; w++)
+        most = waves[w].group > most ? waves[w].group : most;
+    for (size_t w = 0; w < GROAT__JUDGE_WARPGROUP; w++)
+        waves[w].group = most;
 }
 
 static void need_wgmma(groat__judge *j, const char *what)
@@ -163,8 +189,8 @@ static void report_operand(groat__judge *j, size_t first, uint32_t at,
     groat__judge_leave(j);
 }
 
-/* Checks one byte of an operand and makes every wave of the warpgroup a reader
- * of it until that wave has waited. */
+/* Checks one byte of an operand and makes the warpgroup a reader of it until
+ * one of its waves has waited. */
 static void read_operand(groat__judge *j, size_t first, uint32_t at,
                          const char *name)
 {
@@ -179,13 +205,9 @@ static void read_operand(groat__judge *j, size_t first, uint32_t at,
             j->meet[groat__judge_agent_fenced(j, s->writer)] >= s->write_clock;
     if (!good)
         report_operand(j, first, at, name);
-    for (size_t w = 0; w < GROAT__JUDGE_WARPGROUP; w++) {
-        size_t wave = groat__judge_wave_of(j, first) + w;
-
-        s->readers = groat__judge_add_reader(
-            j, s->readers, groat__judge_agent_wgmma(j, wave),
-            j->wgmma[wave].group, j->fibers[first].site);
-    }
+    s->readers = groat__judge_add_reader(
+        j, s->readers, reader_of(j, first),
+        j->wgmma[groat__judge_wave_of(j, first)].group, j->fibers[first].site);
 }
 
 /* Reads the operand's elements into rows of K_NUMBERS. */
@@ -356,7 +378,6 @@ static groat__product *begin(groat__judge *j, float *acc, uint32_t count,
     for (uint32_t i = 0; i < count; i++)
         memcpy(&acc[i], &poison, sizeof(poison));
     p->in_flight = true;
-    p->group = j->wgmma[wave_here(j)].group;
     return p;
 }
 
@@ -435,7 +456,11 @@ void groat__judge_wgmma(struct groat_cpu_env *env, unsigned number, unsigned n,
     values = j->operands;
     if (values == NULL)
         groat__judge_starve(j);
-    first = j->current - groat__judge_thread_of(j, j->current) % THREADS;
+    first = first_here(j);
+    align_groups(j, first);
+    for (uint32_t t = 0; t < THREADS; t++)
+        j->fibers[first + t].products[j->fibers[first + t].target].group =
+            j->wgmma[groat__judge_wave_of(j, first)].group;
     meet_clocks(j, first);
     b = take_apart(j, desc_b, b_mn_major != 0, "B");
     if (a_words == NULL) {
@@ -496,8 +521,7 @@ void groat__judge_wgmma_wait(struct groat_cpu_env *env, unsigned groups)
         p->in_flight = false;
         f->wgmma_fenced = f->wgmma_fenced && j->env.cuda != 0;
     }
-    known = &groat__judge_clock(
-        j, j->current)[groat__judge_agent_wgmma(j, wave_here(j))];
+    known = &groat__judge_clock(j, j->current)[reader_of(j, first_here(j))];
     *known = *known > wave->retired ? *known : wave->retired;
 }
 

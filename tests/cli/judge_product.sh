@@ -63,14 +63,19 @@ says "is refused" "--arg a is a tensor map"
 sed 's/alignas(1024)/alignas(128)/' "$top_srcdir/tests/kernels/cuda/product.cu" >product.cu
 product "a tile within its pattern" 0
 answers "is right, too" "verified  yes, all 16384 bytes"
+# Seen on an H200: no warp's wait returns before all four have issued.
+sed 's/"r"(128)/"r"(1)/; s/^\( *\)arrive(&empty/\1if (threadIdx.x == 0) arrive(\&empty/' \
+    "$top_srcdir/tests/kernels/cuda/product.cu" >product.cu
+product "one thread releases a slot for its warpgroup" 0
+answers "is right, too" "verified  yes, all 16384 bytes"
 sed 's/const __grid_constant__ CUtensorMap a/const CUtensorMap a/' \
     "$top_srcdir/tests/kernels/cuda/product.cu" >product.cu
 product "a map that is no __grid_constant__" 2
 says "is refused, too" "parameter a is a tensor map without __grid_constant__"
 
 broken "no wait for the products" 's/asm volatile("wgmma.wait_group.*/;/' \
-    "which a wgmma of wave 3 still reads: that wave's wgmma.wait_group, or a release behind it, is missing"
-broken "no group of products" 's/asm volatile("wgmma.commit_group.*/;/' "that wave's wgmma.wait_group, or"
+    "which a wgmma of waves 0 to 3 still reads: one's wgmma.wait_group, or a release behind it, is missing"
+broken "no group of products" 's/asm volatile("wgmma.commit_group.*/;/' "one's wgmma.wait_group, or"
 broken "no fence of the sums" 's/asm volatile("wgmma.fence.*/;/' "since the last wgmma.fence: one is missing"
 broken "sums that are read too early" 's/asm volatile("wgmma.wait_group.*/d[0] += 1; &/' \
     "reads sums that a wgmma is still adding to: wgmma.wait_group comes later"
