@@ -11,8 +11,10 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "backend/backend.h"
@@ -234,6 +236,24 @@ static groat_status read_back(int fd, size_t most, char **text, size_t *bytes,
     return status == GROAT_IO ? GROAT_NO_MEMORY : status;
 }
 
+/* Keeps the beginning of a text that is too long: an author needs the first
+ * errors.  The line that says so has the word by which collect() knows them. */
+static void shorten(int fd)
+{
+    char note[128];
+    struct stat st;
+    int len;
+
+    if (fstat(fd, &st) != 0 || (size_t)st.st_size <= LOG_BYTES_MAX)
+        return;
+    len = snprintf(note, sizeof(note),
+                   "\n(%lld more bytes of the compiler, with errors or "
+                   "without, are not kept)\n",
+                   (long long)st.st_size - (long long)LOG_BYTES_MAX);
+    if (ftruncate(fd, (off_t)LOG_BYTES_MAX) == 0)
+        (void)pwrite(fd, note, (size_t)len, (off_t)LOG_BYTES_MAX);
+}
+
 /* Reads the compiler's output text, without times; NULL, with the reason, if
  * it cannot be read. */
 static char *read_words(int fd, groat_error *error)
@@ -241,7 +261,8 @@ static char *read_words(int fd, groat_error *error)
     char *text = NULL;
     size_t bytes = 0;
 
-    (void)read_back(fd, LOG_BYTES_MAX, &text, &bytes, error);
+    shorten(fd);
+    (void)read_back(fd, 2 * LOG_BYTES_MAX, &text, &bytes, error);
     if (text != NULL)
         groat__drop_times(text);
     return text;

@@ -730,6 +730,26 @@ START_TEST(a_compile_error)
 }
 END_TEST
 
+/* Of more text than is kept the beginning is. */
+START_TEST(a_compiler_that_says_much)
+{
+    groat_context *context;
+
+    (void)use_script("#!/bin/sh\n"
+                     "case \"$*\" in *--version*) exec c++ \"$@\" ;; esac\n"
+                     "echo the first of all >&2\n"
+                     "head -c 20000000 /dev/zero | tr '\\0' x >&2\n"
+                     "exit 1\n");
+    context = rig_open(&fix);
+    ck_no_kernel(context, "adder", GROAT_COMPILE_FAILED, "refused the source");
+    ck_assert_ptr_nonnull(fix.error.log);
+    ck_assert_ptr_eq(strstr(fix.error.log, "the first of all"), fix.error.log);
+    ck_assert_ptr_nonnull(strstr(fix.error.log, " are not kept)"));
+    groat_close(context);
+    ck_assert_int_eq(unsetenv("GROAT_CXX"), 0);
+}
+END_TEST
+
 /* Warnings are kept with the binary. */
 START_TEST(a_compile_warning)
 {
@@ -809,6 +829,7 @@ static TCase *plain_tests(void)
     tcase_add_test(tests, a_file_that_is_read);
     tcase_add_test(tests, signal_masks);
     tcase_add_test(tests, a_compile_error);
+    tcase_add_test(tests, a_compiler_that_says_much);
     tcase_add_test(tests, a_compile_warning);
     tcase_add_test(tests, a_fresh_binary_that_the_loader_refuses);
     return tests;
