@@ -44,9 +44,9 @@ static atomic_int *find_page(void)
     return page;
 }
 
-int groat__process_number(void)
+/* page may be NULL. */
+static int number_of(atomic_int *page)
 {
-    atomic_int *page = find_page();
     int number = page == NULL ? (int)getpid() : atomic_load(page);
 
     if (number == 0) {
@@ -58,10 +58,17 @@ int groat__process_number(void)
     return number;
 }
 
+int groat__process_number(void)
+{
+    return number_of(find_page());
+}
+
 void groat__process_init(groat__process *process)
 {
-    process->number = groat__process_number();
-    process->page = find_page();
+    atomic_int *page = find_page();
+
+    process->number = number_of(page);
+    process->page = page;
 }
 
 groat_status groat__fail_unusable(const char *what, const void *object,
