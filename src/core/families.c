@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * families.c lists a context's families, those of the library and those of the
- * user's folders, and reads each at its first use.  A user's family may include
- * the library's common files as "../common/NAME.h" and files of its own folder,
- * nothing else of the disk.
- * Invariant: a family that was returned is complete and read-only; a broken one
- * holds the reason and nothing else.
+ * user's folders, and reads each of these at its first use.  A user's family
+ * may include the library's common files as "../common/NAME.h" and files of its
+ * own folder, nothing else of the disk. Invariant: a family that was returned
+ * is complete and read-only; a broken one holds the reason and nothing else.
  * Locking: `lock` for reading a family; a family that was read needs none.
  */
 #include <dirent.h>
@@ -152,9 +151,10 @@ static groat_status add_embedded(groat__families *families, groat_error *error)
         groat__family_place *place = &families->at[families->count];
 
         status = add(families, made->name, strlen(made->name), NULL, error);
-        atomic_store_explicit(&place->family,
-                              (groat_family *)(uintptr_t)made->family,
-                              memory_order_relaxed);
+        if (status == GROAT_OK)
+            atomic_store_explicit(&place->family,
+                                  (groat_family *)(uintptr_t)made->family,
+                                  memory_order_relaxed);
     }
     return status;
 }

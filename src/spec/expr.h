@@ -25,7 +25,8 @@ typedef struct groat__step {
     int64_t value; /* constant, slot, or jump target */
 } groat__step;
 
-/* A compiled expression; owns its steps. */
+/* A compiled expression; owns its steps, but those of a family of the library.
+ */
 typedef struct groat__expr {
     const groat__step *steps;
     size_t count;

@@ -123,15 +123,14 @@ static void add_rules(maker *m, const groat_family *family)
                     family->rule_count);
 }
 
-static void add_indices(maker *m, const char *name, const size_t *at,
-                        size_t count)
+static void add_indices(maker *m, const char *name, const char *count_name,
+                        const size_t *at, size_t count)
 {
     groat__str_addf(&m->out, "    .%s = {", name);
     for (size_t i = 0; i < count; i++)
         groat__str_addf(&m->out, "%zu, ", at[i]);
-    groat__str_addf(
-        &m->out, "%s},\n    .%.*s_count = %zu,\n", count == 0 ? "0" : "",
-        (int)(name[0] == 'p' ? strlen(name) - 1 : strlen(name)), name, count);
+    groat__str_addf(&m->out, "%s},\n    .%s = %zu,\n", count == 0 ? "0" : "",
+                    count_name, count);
 }
 
 static void add_launch(maker *m, const groat_family *family)
@@ -177,29 +176,16 @@ static void add_family(maker *m, const groat_family *family)
     groat__str_addf(&m->out,
                     "    },\n    .slot_count = %zu,\n    .code = %zu,\n",
                     family->slot_count, family->code);
-    add_indices(m, "params", family->params, family->param_count);
-    add_indices(m, "derived", family->derived, family->derived_count);
+    add_indices(m, "params", "param_count", family->params,
+                family->param_count);
+    add_indices(m, "derived", "derived_count", family->derived,
+                family->derived_count);
     add_rules(m, family);
     add_launch(m, family);
     add_source(m, family);
     add_named(m, "head", family->head);
     groat__str_addf(&m->out, "    .head_len = %zu,\n    .is_static = true,\n",
                     family->head_len);
-}
-
-static void print_pieces(maker *m, const groat_family *family)
-{
-    groat__str pieces = {0};
-
-    for (size_t i = 0; i < family->piece_count; i++) {
-        groat__str_add(&pieces, "    {");
-        add_text(m, family->pieces[i].text, &pieces);
-        groat__str_addf(&pieces, "%d},\n", family->pieces[i].only);
-    }
-    print_data(m);
-    (void)printf("\nstatic const groat__piece pieces_%zu[] = {\n%s};\n",
-                 m->number, pieces.data);
-    groat__str_free(&pieces);
 }
 
 static void print_table(const maker *m, const char *type, const char *name,
@@ -211,13 +197,31 @@ static void print_table(const maker *m, const char *type, const char *name,
 }
 
 /* False without memory. */
+static bool print_pieces(maker *m, const groat_family *family)
+{
+    groat__str pieces = {0};
+    bool whole;
+
+    for (size_t i = 0; i < family->piece_count; i++) {
+        groat__str_add(&pieces, "    {");
+        add_text(m, family->pieces[i].text, &pieces);
+        groat__str_addf(&pieces, "%d},\n", family->pieces[i].only);
+    }
+    whole = !pieces.failed;
+    print_data(m); /* now has all strings */
+    print_table(m, "groat__piece", "pieces", pieces.data);
+    groat__str_free(&pieces);
+    return whole;
+}
+
+/* False without memory. */
 static bool print_family(size_t number, const groat_family *family)
 {
     maker m = {.number = number};
     bool whole;
 
     add_family(&m, family);
-    print_pieces(&m, family);
+    whole = print_pieces(&m, family);
     print_table(&m, "groat__range", "ranges", m.ranges.data);
     print_table(&m, "groat__step", "steps", m.steps.data);
     (void)printf("\nstatic const groat_family family_%zu = {\n%s};\n", number,
@@ -283,8 +287,9 @@ int main(void)
         whole = print_family(count++, family) && !rows.failed;
         groat__family_free(family);
     }
-    if (error.status != GROAT_OK)
-        (void)fprintf(stderr, "make_families: %s\n", error.text);
+    if (error.status != GROAT_OK || !whole)
+        (void)fprintf(stderr, "make_families: %s\n",
+                      whole ? error.text : "out of memory");
     if (whole && count > 0)
         print_end(&rows);
     groat__str_free(&rows);
