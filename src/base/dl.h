@@ -36,8 +36,9 @@ groat_status groat__dl_open(const groat__dl_search *search, groat__dl *dl,
 void groat__dl_close(groat__dl *dl);
 
 /* Reads, from its file, the build id of the library that groat__dl_open() would
- * open: FILE.  UNKNOWN: the process has loaded the library already, the loader
- * has a choice among files of the name, or the file has no build id. */
+ * open: FILE.  NONE: there is no such library.  UNKNOWN: the process has loaded
+ * the library already, the loader has a choice among files of the name, or the
+ * file has no build id. */
 groat__loader_answer groat__dl_predict(const groat__dl_search *search,
                                        char build_id[GROAT__BUILD_ID_ROOM]);
 

@@ -227,7 +227,8 @@ groat__loader_answer groat__loader_search_cache(const char *cache, size_t bytes,
 }
 
 /* Mapped, as the loader does it: ldconfig(8) replaces the file and never cuts
- * it.  The rest of its last page is zeros. */
+ * it.  The rest of its last page is zeros; where there is none, the answer is
+ * UNKNOWN and costs the caller the opening of the library. */
 static groat__loader_answer search_file(int fd, const char *name,
                                         groat__str *path)
 {

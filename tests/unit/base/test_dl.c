@@ -320,7 +320,7 @@ START_TEST(test_build_id)
     char predicted[GROAT__BUILD_ID_ROOM] = "";
 
     built_path(path, cases[_i].library);
-    ck_assert(groat__dl_predict(&how, predicted));
+    ck_assert_int_eq(groat__dl_predict(&how, predicted), GROAT__LOADER_FILE);
     ck_assert_str_eq(predicted, cases[_i].id);
     search(NULL, patterns, GROAT_OK);
     ck_assert_str_eq(fix.dl.build_id, cases[_i].id);
