@@ -41,7 +41,7 @@ steady() {
         -e 's/20[0-9-]{8}T[0-9:]{8}Z/#DATE/g' \
         -e 's/c\+\+ [^"]* build #KEY/#MAKER/' \
         -e 's/[0-9.]+ (ns|us|ms|s|GB\/s|KiB|B of code|B written)\b/# \1/g' \
-        -e 's/  [0-9]+ +[0-9.]+( +- )/  # #\1/; s/(#KEY) +[0-9]+  (#DATE)/\1 # \2/' \
+        -e 's/  [0-9]+ +[0-9.]+( +- )/  # #\1/' \
         -e 's/("[a-z_]*(_ms|_us|_ns|_s|_bytes|per_s|bytes|norm|page_count|us)": )[0-9][0-9.e+-]*/\1#/' \
         -e 's,/[0-9a-f]{2}/#KEY,/#KEY,g; s/(#KEY|_bytes) +[0-9]+/\1 #/g; s/^[0-9]+(  #DATE)/#\1/' \
         -e 's/("(seconds|jobs)": )[0-9.e+-]+/\1#/; s/0x[0-9a-f]{6,}/#ADDRESS/g' \

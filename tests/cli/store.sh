@@ -85,13 +85,6 @@ if [ -d "$work/own" ] && [ "$(entries)" = 0 ]; then
 else
     fail "is used alone"
 fi
-for look in "explain $loader --target cpu:gfx950" doctor \
-    "prewarm $work/list.jsonl --check"; do
-    rm -rf "$work/onw"
-    # shellcheck disable=SC2086
-    run $look --cache-dir "$work/onw"
-    says "$look: of a folder by a slip" "--cache-dir $work/onw: there is no store"
-done
 mkdir "$work/shared"
 chmod 2770 "$work/shared"
 expect "a group's folder without the word" 1 cache path \
@@ -107,6 +100,19 @@ expect "prewarm it" 0 prewarm "$work/list.jsonl" \
     --cache-dir "$work/shared" --share-group
 expect "workers were told" 0 prewarm "$work/list.jsonl" --check \
     --cache-dir "$work/shared" --share-group
+# slip CODE COMMAND...: looks at a folder that is not there.
+slip() {
+    code=$1
+    shift
+    rm -rf "$work/onw"
+    expect "$1 of a folder by a slip" "$code" "$@" --cache-dir "$work/onw"
+    says "$1: it is told" "warning: --cache-dir $work/onw: there was no store; an empty one was made"
+}
+slip 1 explain $loader --target cpu:gfx950
+slip 0 doctor
+slip 1 prewarm "$work/list.jsonl" --check
+expect "a folder that cannot be made" 0 doctor --cache-dir /proc/none
+lacks "is not said to be made" "was made"
 printf 'this is no database, but it has its name' >"$db"
 expect "a foreign file in the store's place" 0 run $loader \
     --target cpu:gfx950 --json

@@ -117,7 +117,7 @@ expect "cache: no subcommand" 2 cache
 expect "cache: unknown subcommand" 2 cache frob
 says "cache: the subcommands are named" "verify"
 expect "a subcommand by a slip" 2 cache lst
-says "the nearest subcommand is named" "did you mean list?"
+says "the nearest subcommand is named" "did you mean 'list'?"
 expect "cache show: no prefix" 2 cache show
 expect "cache show: prefix is no hex" 2 cache show xyz
 expect "cache show: prefix too long" 2 \

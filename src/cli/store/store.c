@@ -28,12 +28,15 @@ int groat__cache_there(groat__cli *cli)
 
 int groat__cache_open(groat__cli *cli)
 {
-    if (is_missing(cli))
+    bool missing = is_missing(cli);
+    int code = groat__cli_open(cli, 0);
+
+    if (!code && missing && groat_cache_path(cli->context))
         groat__cli_say(cli,
-                       "warning: --cache-dir %s: there is no store; an empty "
-                       "one is made",
+                       "warning: --cache-dir %s: there was no store; an empty "
+                       "one was made",
                        cli->values.cache_dir);
-    return groat__cli_open(cli, 0);
+    return code;
 }
 
 int groat__cache_needed(groat__cli *cli)

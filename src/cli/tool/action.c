@@ -30,19 +30,20 @@ static int check_options(groat__cli *cli, const groat__action *act,
 static int unknown_action(groat__cli *cli, const groat__action *actions)
 {
     const char *name = cli->words[0];
-    char hint[64] = "";
+    groat__str text = {0};
     groat__near near;
+    int code;
 
     groat__near_start(&near, name, strlen(name));
     for (const groat__action *at = actions; at->name; at++)
         groat__near_try(&near, at->name, strlen(at->name));
-    if (near.found)
-        (void)snprintf(hint, sizeof(hint), "did you mean %s?  ", near.found);
-    return groat__cli_refuse(cli, GROAT_INVALID,
-                             "%s has no '%.64s'; %sit has "
-                             "%s",
-                             cli->command->name, name, hint,
-                             cli->command->words);
+    groat__str_addf(&text, "%s has no '%.64s'", cli->command->name, name);
+    groat__near_tell(&near, "it has", &text);
+    groat__str_add(&text, cli->command->words);
+    code = groat__cli_refuse(cli, GROAT_INVALID, "%s",
+                             text.failed ? "out of memory" : text.data);
+    groat__str_free(&text);
+    return code;
 }
 
 static int check(groat__cli *cli, const groat__action *act, const char *always)
