@@ -33,14 +33,20 @@ static void report(groat__str *lines, groat_doctor_fn *fn, void *user)
 static void tell_store(const groat_context *context, groat_doctor_fn *fn,
                        void *user)
 {
-    groat__str path = {0};
+    groat_cache_stat stat = {.size = sizeof(stat)};
+    groat_error error = GROAT_ERROR_INIT;
+    groat__str line = {0};
+    bool good = groat__store_stat(context->store, &stat, &error) == GROAT_OK;
 
-    groat__str_add(&path, groat__store_path(context->store));
-    if (!path.failed) {
-        groat__one_line(path.data);
-        fn(user, "store", 1, path.data);
+    groat__str_add(&line, groat__store_path(context->store));
+    if (!good)
+        groat__str_addf(&line, ": %s", error.text);
+    if (!line.failed) {
+        groat__one_line(line.data);
+        fn(user, "store", good, line.data);
     }
-    groat__str_free(&path);
+    groat__str_free(&line);
+    groat_error_clear(&error);
 }
 
 static void tell_remote(const groat_context *context, groat_doctor_fn *fn,
