@@ -2,10 +2,10 @@
  *
  * connection.c owns the one SQLite connection of a store: it opens and judges
  * the file, caches statements, and decides what a failed call means.  place.c
- * has modes and names of files, row.c has rows.
+ * has modes and names of files, row.c has rows, glance.c has views.
  *
- * Invariant: db is NULL or belongs to the file (device, inode), whose schema
- * is schema.sql to the byte; no transaction is open when the store is
+ * Invariant: db is NULL, a view, or belongs to the file (device, inode), whose
+ * schema is schema.sql to the byte; no transaction is open when the store is
  * unlocked.  A file counts as damaged, and is set aside, when two connections
  * in turn find it so: SQLite says so, or the schema is foreign.  Any other
  * failure leaves it where it is.
@@ -363,18 +363,6 @@ static verdict judge_header(groat__store *store, sqlite3 *db, bool *older,
     return judge(rc);
 }
 
-bool groat__connection_has_journal(const groat__store *store)
-{
-    groat__str path = {0};
-    struct stat st;
-    bool found;
-
-    groat__str_addf(&path, "%s-wal", store->path);
-    found = path.failed || (lstat(path.data, &st) == 0 && st.st_size > 0);
-    groat__str_free(&path);
-    return found;
-}
-
 /* Opens store->path and fills db. */
 static verdict connect_file(groat__store *store, groat_error *error)
 {
@@ -385,7 +373,7 @@ static verdict connect_file(groat__store *store, groat_error *error)
     int rc;
 
     store->synced_from = 0;
-    if (is_frozen(store) && groat__connection_has_journal(store)) {
+    if (is_frozen(store) && groat__place_has_journal(store->path)) {
         (void)groat__fail(
             error, GROAT_IO,
             "%s is read-only and its write-ahead log (the file -wal) still has "
@@ -552,7 +540,7 @@ void groat__connection_close(groat__store *store)
     }
     (void)sqlite3_close(store->db);
     store->db = NULL;
-    store->glancing = false;
+    store->glancing = store->checked = false;
     store->suspected = false;
     store->impatient = false;
 }
@@ -584,8 +572,9 @@ static void do_without(groat__store *store, const groat_error *why)
 groat_status groat__connection_first(groat__store *store, groat_error *error)
 {
     groat_error own = GROAT_ERROR_INIT;
-    groat_status status =
-        store->glancing ? GROAT_OK : groat__connection_open(store, false, &own);
+    groat_status status = groat__glance_begin(store)
+                              ? GROAT_OK
+                              : groat__connection_open(store, false, &own);
     int rc = own.vendor_code & 0xff;
 
     if (status != GROAT_OK &&

@@ -146,8 +146,6 @@ groat_status groat__store_is_not(const char *path, groat_error *error)
 void groat__store_enlist(groat__store *store)
 {
     (void)pthread_mutex_lock(&store_list.lock);
-    /* A store that is enlisted later opens its file only after this. */
-    store->glancing = store_list.first == NULL && groat__glance_possible(store);
     store->next = store_list.first;
     store_list.first = store;
     (void)pthread_mutex_unlock(&store_list.lock);

@@ -102,8 +102,13 @@ bool groat__store_find(groat__store *store, const groat__digest *key,
     const groat__sought sought = {*key, identity};
     bool hit = glance_at(store, &sought, out);
 
-    if (!hit && store->glancing)
-        (void)groat__connection_ready(store, NULL);
+    if (!hit && store->glancing) {
+        /* A get makes no new file where another one was removed. */
+        if (groat__place_moved(store->path, store->device, store->inode))
+            groat__connection_close(store);
+        else
+            (void)groat__connection_ready(store, NULL);
+    }
     if (!hit)
         hit = try_lookup(store, &sought, out);
     if (hit) {

@@ -5,18 +5,16 @@
  * in a store that nobody writes never opens it in full, which costs as much as
  * loading a kernel.
  *
- * Invariant: only a row that is found, with its checksum and the identity that
- * was asked for, is an answer.  All else that a view says (no row, damage,
- * another schema) may be due to a writer, so the file is opened in full and
- * asked again.  A view ends for good when the file is opened in full.
- * Locking: the calls of internal.h are made with the store locked.
+ * Invariant: only what is found is an answer, and a get checks it as ever:
+ * checksum and identity.  All else that a view says (no row, damage, another
+ * schema) may be due to a writer, so the file is opened in full and asked
+ * again. A view ends for good when the file is opened in full. Locking: the
+ * calls of internal.h are made with the store locked.
  */
 #include "cache/internal.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* Fields of the header of SQLite's file format. */
 enum {
@@ -34,51 +32,61 @@ static uint32_t number_at(const unsigned char *header, size_t at)
            (uint32_t)header[at + 2] << 8 | header[at + 3];
 }
 
-/* Returns whether a file has the header of a store of this version. */
-static bool has_header(const char *path)
+/* Returns whether the file has the header of a store of this version.  It is
+ * read by SQLite's own descriptor: to close another one would end the locks of
+ * any connection that this process has to the file. */
+static bool has_header(sqlite3 *db)
 {
     static const char magic[16] = "SQLite format 3";
     unsigned char header[HEADER_BYTES];
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    bool whole;
+    sqlite3_file *file = NULL;
 
-    if (fd < 0)
-        return false;
-    whole = pread(fd, header, sizeof(header), 0) == (ssize_t)sizeof(header);
-    (void)close(fd);
-    return whole && memcmp(header, magic, sizeof(magic)) == 0 &&
+    return sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) ==
+               SQLITE_OK &&
+           file != NULL && file->pMethods != NULL &&
+           file->pMethods->xRead(file, header, sizeof(header), 0) ==
+               SQLITE_OK &&
+           memcmp(header, magic, sizeof(magic)) == 0 &&
            header[WRITE_FORMAT] == WAL_FORMAT &&
            header[READ_FORMAT] == WAL_FORMAT &&
            number_at(header, USER_VERSION) == GROAT__STORE_SCHEMA &&
            number_at(header, APPLICATION_ID) == GROAT__STORE_ID;
 }
 
-bool groat__glance_possible(groat__store *store)
+bool groat__glance_begin(groat__store *store)
 {
-    bool possible =
-        groat__place_is_good(store->path, &store->share, &store->seen) &&
-        !groat__connection_has_journal(store) &&
-        groat__place_writable(store->path) &&
-        groat__place_writable(store->dir) && has_header(store->path);
-
+    if (!groat__place_is_good(store->path, &store->share, &store->seen) ||
+        groat__place_has_journal(store->path) ||
+        !groat__place_writable(store->path) ||
+        !groat__place_writable(store->dir))
+        return false;
+    store->glancing =
+        groat__handle_open_immutable(store->path, &store->db) == SQLITE_OK &&
+        has_header(store->db);
+    if (!store->glancing) {
+        (void)sqlite3_close(store->db);
+        store->db = NULL;
+        return false;
+    }
+    groat__handle_harden(store->db);
     store->device = store->seen.st_dev;
     store->inode = store->seen.st_ino;
-    return possible;
+    return true;
 }
 
-static bool open_view(groat__store *store)
+/* Before the first look-up. */
+static bool check_view(groat__store *store)
 {
     bool same = false;
 
-    if (groat__handle_open_immutable(store->path, &store->db) != SQLITE_OK)
-        return false;
-    groat__handle_harden(store->db);
-    return sqlite3_exec(store->db,
-                        "PRAGMA mmap_size = 0; PRAGMA cell_size_check = ON;",
-                        NULL, NULL, NULL) == SQLITE_OK &&
-           groat__handle_same_schema(store->db, "", GROAT__STORE_MARK, &same) ==
-               SQLITE_OK &&
-           same;
+    store->checked =
+        sqlite3_exec(store->db,
+                     "PRAGMA mmap_size = 0; PRAGMA cell_size_check = ON;", NULL,
+                     NULL, NULL) == SQLITE_OK &&
+        groat__handle_same_schema(store->db, "", GROAT__STORE_MARK, &same) ==
+            SQLITE_OK &&
+        same;
+    return store->checked;
 }
 
 /* Returns whether the file is the one that was there when the store was opened,
@@ -93,11 +101,11 @@ static bool is_as_seen(const groat__store *store)
            now.st_ino == seen->st_ino && now.st_size == seen->st_size &&
            now.st_mtim.tv_sec == seen->st_mtim.tv_sec &&
            now.st_mtim.tv_nsec == seen->st_mtim.tv_nsec &&
-           !groat__connection_has_journal(store);
+           !groat__place_has_journal(store->path);
 }
 
 bool groat__glance(groat__store *store)
 {
     return store->glancing && is_as_seen(store) &&
-           (store->db != NULL || open_view(store));
+           (store->checked || check_view(store));
 }

@@ -5,7 +5,7 @@
  * place.c       folder and file: owners, modes, setting aside; no SQLite
  * handle.c      hardening and schema of every SQLite handle
  * connection.c  opens and checks the connection; statements; faults
- * glance.c      first look-ups, without a connection
+ * glance.c      first look-ups, without locks
  * fork.c        connections that a child process has inherited
  * row.c         reads, checksums, judges and binds rows
  * counters.c    faults and evictions
@@ -159,7 +159,8 @@ struct groat__store {
     int64_t synced_from; /* groat__store_now() from which writes wait for the *
                           * disk; 0: they do                                */
     bool read_only;
-    bool glancing;      /* db is NULL or only a view, see glance.c */
+    bool glancing;      /* db is only a view, see glance.c */
+    bool checked;       /* glancing: the view's schema is known to be ours */
     struct stat seen;   /* glancing: the file when it was opened */
     bool suspected;     /* the pages were checked after a FULL */
     bool doubted;       /* a call has found damage, and none succeeded since */
@@ -218,8 +219,8 @@ groat_status groat__place_file(const char *path,
                                const groat__place_share *share, dev_t *device,
                                ino_t *inode, groat_error *error);
 
-/* Returns whether groat__place_file() finds a file that it accepts; leaves its
- * -wal and -shm alone. */
+/* Returns whether groat__place_file() finds a file that it accepts, or whose
+ * mode it can correct; leaves its -wal and -shm alone. */
 bool groat__place_is_good(const char *path, const groat__place_share *share,
                           struct stat *st);
 
@@ -237,6 +238,9 @@ groat_status groat__place_path_ahead(const char *dir,
 /* Gives the inode of the -wal or -shm beside a file; 0: there is none.  False:
  * that is unknown. */
 bool groat__place_companion(const char *path, const char *suffix, ino_t *inode);
+
+/* Returns whether the -wal of a file may have rows that the file lacks. */
+bool groat__place_has_journal(const char *path);
 
 /* Returns whether path is no longer this file. */
 bool groat__place_moved(const char *path, dev_t device, ino_t inode);
@@ -285,8 +289,6 @@ groat_status groat__connection_open(groat__store *store, bool damaged,
  * again. */
 groat_status groat__connection_first(groat__store *store, groat_error *error);
 void groat__connection_close(groat__store *store);
-/* Returns whether the -wal may have rows that the file lacks. */
-bool groat__connection_has_journal(const groat__store *store);
 
 /* Locked: makes sure that there is a connection to the file that is at path
  * now.  Errors: IO. */
@@ -337,10 +339,9 @@ void groat__connection_roll_back(const groat__store *store);
 
 /* ---- glance.c ---------------------------------------------------------- */
 
-/* Locked: returns whether the file looks like a store that nobody writes, and
- * fills seen, device and inode.  No store may be open in this process: the call
- * opens and closes the file, which ends the process's locks on it. */
-bool groat__glance_possible(groat__store *store);
+/* Locked: begins with a view if the file looks like a store that nobody
+ * writes. */
+bool groat__glance_begin(groat__store *store);
 /* Locked: returns whether db is a view that can be asked; what it does not find
  * must be looked for again after groat__connection_ready(). */
 bool groat__glance(groat__store *store);
@@ -362,8 +363,7 @@ groat_status groat__sqlite_begin(groat_error *error);
 /* Checks that this process has no inherited connection to the file that could
  * not be closed.  Errors: IO. */
 groat_status groat__store_may_open(const char *path, groat_error *error);
-/* Add a store before its file is opened, and remove it before it is freed.  The
- * only store of a process may begin with a view, see glance.c. */
+/* Add a store once it is open, and remove it before it is freed. */
 void groat__store_enlist(groat__store *store);
 void groat__store_delist(groat__store *store);
 

@@ -28,9 +28,9 @@ libgroat_internal_la_SOURCES += \
 	%D%/counters.c \
 	%D%/entry.c \
 	%D%/fork.c \
-	%D%/glance.c \
 	%D%/gc.c \
 	%D%/get.c \
+	%D%/glance.c \
 	%D%/guard.c \
 	%D%/handle.c \
 	%D%/internal.h \

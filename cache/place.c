@@ -217,6 +217,18 @@ bool groat__place_companion(const char *path, const char *suffix, ino_t *inode)
     return known;
 }
 
+bool groat__place_has_journal(const char *path)
+{
+    groat__str name = {0};
+    struct stat st;
+    bool found;
+
+    groat__str_addf(&name, "%s-wal", path);
+    found = name.failed || (lstat(name.data, &st) == 0 && st.st_size > 0);
+    groat__str_free(&name);
+    return found;
+}
+
 static void remove_companion(const char *path, const char *suffix)
 {
     groat__str name = {0};

@@ -138,12 +138,9 @@ groat_status groat__store_open_patient(const groat__store_options *options,
     if (status == GROAT_OK) {
         status = groat__store_may_open(store->path, error);
         if (status == GROAT_OK) {
-            groat__store_enlist(store);
             groat__store_enter(store);
             status = groat__connection_first(store, error);
             groat__store_leave(store);
-            if (status != GROAT_OK)
-                groat__store_delist(store);
         }
         groat__sqlite_leave();
     }
@@ -152,6 +149,7 @@ groat_status groat__store_open_patient(const groat__store_options *options,
         store_free(store);
         return status;
     }
+    groat__store_enlist(store);
     *out = store;
     return GROAT_OK;
 }
@@ -167,7 +165,7 @@ static void write_last_stamps(groat__store *store)
 {
     int rc;
 
-    if (!store->stamped || store->read_only)
+    if (!store->stamped || store->read_only || store->glancing)
         return;
     groat__connection_hurry(store, true);
     rc = groat__connection_run(store, GROAT__SQL_BEGIN);
@@ -177,13 +175,24 @@ static void write_last_stamps(groat__store *store)
         (void)groat__connection_run(store, GROAT__SQL_COMMIT);
 }
 
+/* Opens a file of which only a view was needed so far: not where it has been
+ * removed, without a long wait, and without a word. */
+static void open_for_stamps(groat__store *store)
+{
+    if (groat__place_moved(store->path, store->device, store->inode))
+        return;
+    store->busy_ms /= 16;
+    store->said = ~0U;
+    (void)groat__connection_ready(store, NULL);
+}
+
 void groat__store_close(groat__store *store)
 {
     if (store == NULL)
         return;
     groat__store_enter(store);
     if (store->glancing && store->stamped)
-        (void)groat__connection_ready(store, NULL);
+        open_for_stamps(store);
     if (store->db != NULL) {
         write_last_stamps(store);
         groat__connection_close(store);

@@ -593,10 +593,14 @@ static void read_on(const world *at, const int ends[2])
 {
     const known *k = &at->kernels[IN_STORE];
     groat__store *store = world_store(at);
+    groat_cache_stat stat = {.size = sizeof(stat)};
     groat__store_blob blob = {0};
-    bool right = groat__store_get(store, &k->key, k->identity, &blob);
+    bool right;
     char c;
 
+    /* A view has no `-shm`; the file is opened in full. */
+    (void)groat__store_stat(store, &stat, NULL);
+    right = groat__store_get(store, &k->key, k->identity, &blob);
     groat__store_blob_free(&blob);
     (void)!write(ends[1], right ? "+" : "-", 1);
     (void)!read(ends[0], &c, 1);

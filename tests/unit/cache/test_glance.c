@@ -39,7 +39,6 @@ static groat__store *open_glancing(void)
 
     ck_assert_int_eq(fixture_try(&fix, 4 * MIB, &store), GROAT_OK);
     ck_assert(store->glancing);
-    ck_assert_ptr_null(store->db);
     return store;
 }
 
@@ -130,10 +129,15 @@ static void clear(groat__store *store)
 
 static void evict_one(groat__store *store)
 {
-    const struct timespec tick = {0, 20000000}; /* of the file's clock */
-
-    (void)nanosleep(&tick, NULL);
     kernel_evict(store, 3, BYTES);
+}
+
+/* Gives the file a time that a write cannot have. */
+static void set_time(void)
+{
+    const struct timespec then[2] = {{1000, 0}, {1000, 0}};
+
+    ck_assert_int_eq(utimensat(AT_FDCWD, fix.path, then, 0), 0);
 }
 
 /* The file keeps its size. */
@@ -143,6 +147,7 @@ START_TEST(test_another_process_drops_a_row)
     uint64_t bytes;
 
     make_store();
+    set_time();
     bytes = file_size(fix.path);
     store = open_glancing();
     ck_assert_uint_eq(hits(store), KERNELS);
@@ -175,40 +180,183 @@ START_TEST(test_another_process_writes)
 }
 END_TEST
 
-/* A process that has the store open and has written: its rows are in the -wal.
- */
-START_TEST(test_rows_in_the_journal)
+/* Starts a process that changes the store and keeps it open: the change is in
+ * the -wal. */
+static pid_t start_writer(void (*change)(groat__store *store))
 {
-    groat__store *store = NULL;
-    int go[2];
+    int told[2];
     pid_t pid;
 
-    make_store();
-    ck_assert_int_eq(pipe(go), 0);
+    ck_assert_int_eq(pipe(told), 0);
     pid = fork();
     ck_assert_int_ge(pid, 0);
     if (pid == 0) {
-        groat__store *own = fixture_open(&fix, 4 * MIB);
-
-        put_more(own);
-        say(go[1]);
+        change(fixture_open(&fix, 4 * MIB));
+        say(told[1]);
         for (;;)
             (void)pause();
     }
-    hear(go[0]);
+    hear(told[0]);
+    (void)close(told[0]);
+    (void)close(told[1]);
+    return pid;
+}
+
+static void end_writer(pid_t pid)
+{
+    (void)kill(pid, SIGKILL);
+    (void)child_status(pid);
+}
+
+START_TEST(test_rows_in_the_journal)
+{
+    groat__store *store = NULL;
+    pid_t pid;
+
+    make_store();
+    pid = start_writer(put_more);
     ck_assert_int_eq(fixture_try(&fix, 4 * MIB, &store), GROAT_OK);
     ck_assert(!store->glancing);
     ck_hit(store, KERNELS);
     groat__store_close(store);
-    (void)kill(pid, SIGKILL);
-    (void)child_status(pid);
-    (void)close(go[0]);
-    (void)close(go[1]);
+    end_writer(pid);
     /* It left its -wal and -shm. */
     ck_assert(has_companion("-wal"));
     ck_assert_int_eq(fixture_try(&fix, 4 * MIB, &store), GROAT_OK);
     ck_hit(store, KERNELS);
     groat__store_close(store);
+}
+END_TEST
+
+/* The file itself is as it was. */
+START_TEST(test_a_writer_that_goes_on)
+{
+    groat__store *store;
+    pid_t pid;
+
+    make_store();
+    store = open_glancing();
+    ck_assert_uint_eq(hits(store), KERNELS);
+    pid = start_writer(evict_one);
+    ck_miss(store, 3);
+    ck_assert_uint_eq(hits(store), KERNELS - 1);
+    groat__store_close(store);
+    end_writer(pid);
+}
+END_TEST
+
+static void rename_other(void)
+{
+    char other[400];
+
+    (void)snprintf(other, sizeof(other), "%s.other", fix.path);
+    ck_assert_int_eq(rename(other, fix.path), 0);
+}
+
+/* Another store of the same size and time. */
+START_TEST(test_another_file_of_that_size)
+{
+    groat__store *store;
+    char other[400];
+    char *data = NULL;
+    size_t bytes = 0;
+
+    make_store();
+    (void)snprintf(other, sizeof(other), "%s.other", fix.path);
+    elsewhere(evict_one);
+    ck_assert_int_eq(groat__fs_read(fix.path, MIB, &data, &bytes, NULL),
+                     GROAT_OK);
+    file_write(other, data, bytes);
+    free(data);
+    store = fixture_open(&fix, 4 * MIB);
+    kernel_put(store, 3, BYTES);
+    groat__store_close(store);
+    set_time();
+    store = open_glancing();
+    ck_hit(store, 3);
+    rename_other();
+    set_time();
+    ck_miss(store, 3);
+    groat__store_close(store);
+}
+END_TEST
+
+START_TEST(test_the_schema_is_compared)
+{
+    groat__store *store;
+
+    make_store();
+    outside_once(fix.path, "CREATE TABLE more (x)");
+    store = open_glancing();
+    ck_assert_uint_eq(hits(store), 0);
+    ck_assert_int_eq(fixture_said(&fix, "set aside"), 1);
+    kernel_put(store, 1, BYTES);
+    ck_hit(store, 1);
+    groat__store_close(store);
+}
+END_TEST
+
+/* A process's first question is which compiler made its kernels. */
+START_TEST(test_what_else_a_view_is_asked)
+{
+    groat__digest key = kernel_key(2);
+    groat__str found = {0};
+    groat__store *store;
+    char identity[128];
+
+    kernel_identity(2, identity, sizeof(identity));
+    make_store();
+    store = open_glancing();
+    ck_assert(groat__store_recent(store, "family test", "param n 2\n", &found));
+    ck_assert_str_eq(found.data, identity);
+    ck_assert(groat__store_has(store, &key, identity));
+    ck_assert(store->glancing);
+    ck_assert(!groat__store_has(store, &key, "another"));
+    ck_assert(!store->glancing);
+    ck_assert(groat__store_has(store, &key, identity));
+    ck_assert(!groat__store_recent(store, "family test", "none", &found));
+    groat__str_free(&found);
+    groat__store_close(store);
+}
+END_TEST
+
+/* Neither a get nor a close makes a folder anew; a put does. */
+START_TEST(test_the_folder_is_removed)
+{
+    groat__store *store;
+    char moved[300];
+
+    make_store();
+    (void)snprintf(moved, sizeof(moved), "%s.moved", fix.dir);
+    store = open_glancing();
+    ck_hit(store, 1);
+    ck_assert_int_eq(rename(fix.dir, moved), 0);
+    if (_i != 0)
+        ck_miss(store, 1);
+    if (_i == 2) {
+        kernel_put(store, 1, BYTES);
+        ck_hit(store, 1);
+    }
+    groat__store_close(store);
+    ck_assert_int_eq(access(fix.dir, F_OK) == 0, _i == 2);
+}
+END_TEST
+
+/* A close writes what was used if nobody has the lock, else goes without. */
+START_TEST(test_a_lock_at_close)
+{
+    groat__store *store;
+    sqlite3 *db;
+
+    make_store();
+    store = open_glancing();
+    ck_hit(store, 1);
+    db = outside_open(fix.path);
+    outside_exec(db, "PRAGMA locking_mode = EXCLUSIVE");
+    outside_exec(db, "BEGIN EXCLUSIVE");
+    groat__store_close(store);
+    ck_assert_ptr_null(fix.lines.data);
+    (void)sqlite3_close(db);
 }
 END_TEST
 
@@ -232,26 +380,16 @@ START_TEST(test_the_file_is_replaced)
 }
 END_TEST
 
-/* Only one store of a process begins so: to look at the header is to open and
- * close the file, which would end the locks of the other one. */
-START_TEST(test_the_second_store_of_a_process)
+/* Whether a process other than this one finds SQLite's locks on the file. */
+static bool is_locked(void)
 {
-    groat__store *one;
-    groat__store *two = NULL;
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    pid_t pid;
+    /* Its bytes of locks are 1 GiB into the file. */
+    struct flock lock = {.l_type = F_WRLCK,
+                         .l_whence = SEEK_SET,
+                         .l_start = 0x40000000,
+                         .l_len = 512};
+    pid_t pid = fork();
 
-    make_store();
-    one = open_glancing();
-    ck_hit(one, 1);
-    ck_assert_int_eq(fixture_try(&fix, 4 * MIB, &two), GROAT_OK);
-    ck_assert(!two->glancing);
-    ck_hit(two, 2);
-    groat__store_close(one);
-    /* SQLite's bytes of locks, 1 GiB into the file. */
-    lock.l_start = 0x40000000;
-    lock.l_len = 512;
-    pid = fork();
     ck_assert_int_ge(pid, 0);
     if (pid == 0) {
         int fd = open(fix.path, O_RDWR | O_CLOEXEC);
@@ -259,23 +397,44 @@ START_TEST(test_the_second_store_of_a_process)
         _exit(fd < 0 || fcntl(fd, F_GETLK, &lock) != 0 ||
               lock.l_type == F_UNLCK);
     }
-    ck_assert_msg(child_status(pid) == 0,
-                  "the second store has no lock any more");
+    return child_status(pid) == 0;
+}
+
+/* A view takes no lock and ends none. */
+START_TEST(test_two_stores_of_a_process)
+{
+    groat__store *one;
+    groat__store *two;
+
+    make_store();
+    one = open_glancing();
+    two = fixture_open(&fix, 4 * MIB);
+    ck_hit(one, 1);
+    ck_hit(two, 2);
+    ck_assert(is_locked());
+    groat__store_close(one);
+    ck_assert(is_locked());
     ck_assert_uint_eq(hits(two), KERNELS);
     groat__store_close(two);
 }
 END_TEST
 
-START_TEST(test_a_child_closes_the_view)
+/* The program reads the store with SQLite, too. */
+START_TEST(test_a_connection_of_the_program)
 {
     groat__store *store;
+    sqlite3 *db;
 
     make_store();
+    db = outside_open(fix.path);
+    ck_assert_int_eq(outside_number(db, "SELECT count(*) FROM entry"), KERNELS);
+    ck_assert(is_locked());
     store = open_glancing();
-    ck_assert_uint_eq(hits(store), KERNELS);
-    elsewhere(put_more);
-    ck_hit(store, KERNELS);
+    ck_hit(store, 1);
+    ck_assert(is_locked());
     groat__store_close(store);
+    ck_assert(is_locked());
+    ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
 }
 END_TEST
 
@@ -348,9 +507,15 @@ int main(void)
     tcase_add_test(tcase, test_another_process_drops_a_row);
     tcase_add_loop_test(tcase, test_another_process_writes, 0, 2);
     tcase_add_test(tcase, test_rows_in_the_journal);
+    tcase_add_test(tcase, test_a_writer_that_goes_on);
     tcase_add_loop_test(tcase, test_the_file_is_replaced, 0, 2);
-    tcase_add_test(tcase, test_the_second_store_of_a_process);
-    tcase_add_test(tcase, test_a_child_closes_the_view);
+    tcase_add_test(tcase, test_another_file_of_that_size);
+    tcase_add_test(tcase, test_the_schema_is_compared);
+    tcase_add_test(tcase, test_what_else_a_view_is_asked);
+    tcase_add_loop_test(tcase, test_the_folder_is_removed, 0, 3);
+    tcase_add_test(tcase, test_a_lock_at_close);
+    tcase_add_test(tcase, test_two_stores_of_a_process);
+    tcase_add_test(tcase, test_a_connection_of_the_program);
     tcase_add_loop_test(tcase, test_headers, 0, 5);
     tcase_add_loop_test(tcase, test_noise, 0, 4);
     suite_add_tcase(suite, tcase);
