@@ -15,6 +15,7 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 /* Fields of the header of SQLite's file format. */
 enum {
@@ -25,6 +26,8 @@ enum {
     APPLICATION_ID = 68,
     WAL_FORMAT = 2
 };
+
+enum { SETTLED_S = 3 }; /* since the last write */
 
 static uint32_t number_at(const unsigned char *header, size_t at)
 {
@@ -53,16 +56,42 @@ static bool has_header(sqlite3 *db)
            number_at(header, APPLICATION_ID) == GROAT__STORE_ID;
 }
 
+/* Returns whether the file is the one that was there when the store was opened,
+ * and not written since.  Of one that the path does not lead to any more, the
+ * view is what a connection would be: open. */
+static bool is_as_seen(const groat__store *store)
+{
+    const struct stat *seen = &store->seen;
+    struct stat now;
+
+    return lstat(store->path, &now) != 0 ||
+           (now.st_dev == seen->st_dev && now.st_ino == seen->st_ino &&
+            now.st_size == seen->st_size &&
+            now.st_mtim.tv_sec == seen->st_mtim.tv_sec &&
+            now.st_mtim.tv_nsec == seen->st_mtim.tv_nsec &&
+            !groat__place_has_journal(store->path));
+}
+
+/* Some file systems give times in whole seconds: a write after the look at a
+ * file may leave the time that the last write before it gave. */
+static bool is_settled(const struct stat *seen)
+{
+    struct timespec now = {0, 0};
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec - seen->st_mtim.tv_sec >= SETTLED_S;
+}
+
 bool groat__glance_begin(groat__store *store)
 {
     if (!groat__place_is_good(store->path, &store->share, &store->seen) ||
-        groat__place_has_journal(store->path) ||
+        !is_settled(&store->seen) || groat__place_has_journal(store->path) ||
         !groat__place_writable(store->path) ||
         !groat__place_writable(store->dir))
         return false;
     store->glancing =
         groat__handle_open_immutable(store->path, &store->db) == SQLITE_OK &&
-        has_header(store->db);
+        has_header(store->db) && is_as_seen(store);
     if (!store->glancing) {
         (void)sqlite3_close(store->db);
         store->db = NULL;
@@ -87,21 +116,6 @@ static bool check_view(groat__store *store)
             SQLITE_OK &&
         same;
     return store->checked;
-}
-
-/* Returns whether the file is the one that was there when the store was opened,
- * and not written since.  A write within a tick of the file system's clock may
- * go unseen: then the view is that much older. */
-static bool is_as_seen(const groat__store *store)
-{
-    const struct stat *seen = &store->seen;
-    struct stat now;
-
-    return lstat(store->path, &now) == 0 && now.st_dev == seen->st_dev &&
-           now.st_ino == seen->st_ino && now.st_size == seen->st_size &&
-           now.st_mtim.tv_sec == seen->st_mtim.tv_sec &&
-           now.st_mtim.tv_nsec == seen->st_mtim.tv_nsec &&
-           !groat__place_has_journal(store->path);
 }
 
 bool groat__glance(groat__store *store)

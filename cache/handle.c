@@ -36,7 +36,8 @@ int groat__handle_open_immutable(const char *path, sqlite3 **out)
     if (!uri.failed)
         rc = sqlite3_open_v2(uri.data, out,
                              SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX |
-                                 SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_URI,
+                                 SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_URI |
+                                 SQLITE_OPEN_NOFOLLOW,
                              NULL);
     groat__str_free(&uri);
     return rc;

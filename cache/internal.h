@@ -373,8 +373,9 @@ void groat__store_delist(groat__store *store);
  * triggers, no views, no attached databases; extended result codes. */
 void groat__handle_harden(sqlite3 *db);
 
-/* Opens a file that nobody writes, or of which an older or torn state does no
- * harm: reads without a lock and without its -wal. */
+/* Opens a file, by a path without links, that nobody writes or of which an
+ * older or torn state does no harm: reads without a lock and without its -wal.
+ */
 int groat__handle_open_immutable(const char *path, sqlite3 **out);
 
 /* Sets whether a close leaves the -wal as it is.  Otherwise SQLite deletes the
