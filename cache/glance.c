@@ -7,9 +7,9 @@
  *
  * Invariant: only what is found is an answer, and a get checks it as ever:
  * checksum and identity.  All else that a view says (no row, damage, another
- * schema) may be due to a writer, so the file is opened in full and asked
- * again. A view ends for good when the file is opened in full. Locking: the
- * calls of internal.h are made with the store locked.
+ * schema) may be due to a writer: then the file is opened in full and asked
+ * again, and the view is over.
+ * Locking: the calls of internal.h are made with the store locked.
  */
 #include "cache/internal.h"
 
