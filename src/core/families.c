@@ -3,8 +3,9 @@
  * families.c lists a context's families, those of the library and those of the
  * user's folders, and reads each of these at its first use.  A user's family
  * may include the library's common files as "../common/NAME.h" and files of its
- * own folder, nothing else of the disk. Invariant: a family that was returned
- * is complete and read-only; a broken one holds the reason and nothing else.
+ * own folder, nothing else of the disk.
+ * Invariant: a family that was returned is complete and read-only; a broken one
+ * holds the reason and nothing else.
  * Locking: `lock` for reading a family; a family that was read needs none.
  */
 #include <dirent.h>
