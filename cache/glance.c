@@ -106,15 +106,14 @@ bool groat__glance_begin(groat__store *store)
 /* Before the first look-up. */
 static bool check_view(groat__store *store)
 {
-    bool same = false;
+    char mark[33] = "";
 
     store->checked =
         sqlite3_exec(store->db,
                      "PRAGMA mmap_size = 0; PRAGMA cell_size_check = ON;", NULL,
                      NULL, NULL) == SQLITE_OK &&
-        groat__handle_same_schema(store->db, "", GROAT__STORE_MARK, &same) ==
-            SQLITE_OK &&
-        same;
+        groat__handle_schema(store->db, mark) == SQLITE_OK &&
+        strcmp(mark, GROAT__STORE_MARK) == 0;
     return store->checked;
 }
 
