@@ -62,9 +62,9 @@ static uint32_t reader_of(const groat__judge *j, size_t first)
     return groat__judge_agent_wgmma(j, groat__judge_wave_of(j, first));
 }
 
-/* Gives the waves of a warpgroup the same number of groups: one may have
- * committed an empty group more. */
-static void align_groups(groat__judge *j, size_t first)
+/* Gives the waves of a warpgroup the same number of groups, and returns it: one
+ * may have committed an empty group more. */
+static uint32_t align_groups(groat__judge *j, size_t first)
 {
     groat__wgmma_wave *waves = &j->wgmma[groat__judge_wave_of(j, first)];
     uint32_t most = 0;
@@ -73,6 +73,7 @@ static void align_groups(groat__judge *j, size_t first)
         most = waves[w].group > most ? waves[w].group : most;
     for (size_t w = 0; w < GROAT__JUDGE_WARPGROUP; w++)
         waves[w].group = most;
+    return most;
 }
 
 static void need_wgmma(groat__judge *j, const char *what)
@@ -441,6 +442,7 @@ void groat__judge_wgmma(struct groat_cpu_env *env, unsigned number, unsigned n,
     operand a;
     operand b;
     float *values;
+    uint32_t group;
     size_t first;
 
     need_wgmma(j, groat__judge_call(j, "wgmma"));
@@ -457,10 +459,7 @@ void groat__judge_wgmma(struct groat_cpu_env *env, unsigned number, unsigned n,
     if (values == NULL)
         groat__judge_starve(j);
     first = first_here(j);
-    align_groups(j, first);
-    for (uint32_t t = 0; t < THREADS; t++)
-        j->fibers[first + t].products[j->fibers[first + t].target].group =
-            j->wgmma[groat__judge_wave_of(j, first)].group;
+    group = align_groups(j, first);
     meet_clocks(j, first);
     b = take_apart(j, desc_b, b_mn_major != 0, "B");
     if (a_words == NULL) {
@@ -470,9 +469,13 @@ void groat__judge_wgmma(struct groat_cpu_env *env, unsigned number, unsigned n,
         read_registers(j, first, number, values);
     }
     read_matrix(j, first, &b, number, n, "B", values + ROWS * K_NUMBERS);
-    for (uint32_t t = 0; t < THREADS; t++)
+    for (uint32_t t = 0; t < THREADS; t++) {
+        groat__fiber *lane = &j->fibers[first + t];
+
+        lane->products[lane->target].group = group;
         multiply(values, values + ROWS * K_NUMBERS, numbers, t,
-                 &j->fibers[first + t].products[j->fibers[first + t].target]);
+                 &lane->products[lane->target]);
+    }
 }
 
 /* ---- groups ------------------------------------------------------------ */
